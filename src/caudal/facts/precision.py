@@ -1,0 +1,98 @@
+"""How weights and the KV cache are stored, and in which arithmetic they are multiplied."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from caudal.facts.source import Source
+
+
+class Arithmetic(StrEnum):
+    """The unit of a GPU that a matrix product runs on."""
+
+    BF16 = "bf16"
+    FP8 = "fp8"
+    INT8 = "int8"
+    FP4 = "fp4"
+
+
+class Role(StrEnum):
+    """What a group of weights does: decides how it is stored and how it is split over GPUs."""
+
+    EMBEDDING = "embedding"
+    HEAD = "head"
+    POSITION = "position"
+    PER_LAYER_EMBEDDING = "per-layer-embedding"
+    QUERY = "query"
+    KEY_VALUE = "key-value"
+    ATTENTION_OUTPUT = "attention-output"
+    LATENT_DOWN = "latent-down"  # MLA's down projections: whole on every GPU
+    LATENT_UP = "latent-up"  # MLA's up projections: split by heads
+    INDEXER = "indexer"
+    RECURRENT = "recurrent"
+    CROSS = "cross-attention"
+    DENSE = "dense"
+    SHARED_EXPERT = "shared-expert"
+    ROUTED_EXPERT = "routed-expert"
+    ROUTER = "router"
+    NORM = "norm"  # norms, biases and other small vectors: whole on every GPU
+    VISION = "vision"
+    MULTI_TOKEN = "multi-token-prediction"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightFormat:
+    """One way of storing weight matrices.
+
+    `bits` is what one weight of a quantised matrix occupies, `scale_bits` what scales, zeros and
+    super-block headers add per weight. Roles in `kept_roles` stay in 16 bit by the usual recipe.
+    """
+
+    name: str  # "bf16", "fp8", "fp8-block", "int8", "int4", "nf4", "mxfp4", "nvfp4", "q4_k_m" ...
+    title: str
+    bits: float
+    scale_bits: float
+    group: int | None  # input elements sharing one scale: a tensor-parallel slice must hold whole ones
+    arithmetic: Arithmetic  # the product's unit where the GPU has it natively
+    activations_quantised: bool  # W8A8, W4A4; False: weights only, dequantised to 16 bit
+    kept_roles: frozenset[Role]
+    engines: frozenset[str]
+    aliases: tuple[str, ...]
+    source: Source
+
+    @property
+    def bytes_per_weight(self) -> float:
+        """Return what one weight of a quantised matrix occupies, its scales included."""
+        return (self.bits + self.scale_bits) / 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KvFormat:
+    """One way of storing keys and values."""
+
+    name: str  # "bf16", "fp8", "q8_0" ...
+    bytes_per_element: float
+    aliases: tuple[str, ...] = ()
+
+
+class Support(StrEnum):
+    """What a GPU and an engine make of a weight format."""
+
+    NATIVE = "native"  # multiplied in the format's own arithmetic
+    WEIGHT_ONLY = "weight-only"  # stored so, multiplied in 16 bit
+    UNSUPPORTED = "not supported"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class SupportAnswer:
+    """Whether a combination runs, how, and why."""
+
+    support: Support
+    reason: str
+    source: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Return whether a server would start with it, as far as is known."""
+        return self.support in {Support.NATIVE, Support.WEIGHT_ONLY}
