@@ -36,7 +36,7 @@ class Role(StrEnum):
     ROUTER = "router"
     NORM = "norm"  # norms, biases and other small vectors: whole on every GPU
     VISION = "vision"
-    MULTI_TOKEN = "multi-token-prediction"
+    MTP = "multi-token-prediction"  # loaded only for speculative decoding
     OTHER = "other"
 
 
@@ -52,7 +52,7 @@ class WeightFormat:
     title: str
     bits: float
     scale_bits: float
-    group: int | None  # input elements sharing one scale: a tensor-parallel slice must hold whole ones
+    group: int | None  # input elements sharing one scale; a slice must hold whole groups
     arithmetic: Arithmetic  # the product's unit where the GPU has it natively
     activations_quantised: bool  # W8A8, W4A4; False: weights only, dequantised to 16 bit
     kept_roles: frozenset[Role]

@@ -68,13 +68,13 @@ class InvalidModelFileError(InvalidInputError):
 
 
 class InvalidFactError(InvalidInputError):
-    """A row of the catalogue or of an import is out of range; the message names file, row, field."""
+    """A row of the catalogue or of an import is out of range; the message says where."""
 
     code = "invalid-fact"
 
 
 class InvalidLayoutError(InvalidInputError):
-    """The model cannot be split as asked; the message names the rule and the nearest legal sizes."""
+    """The model cannot be split as asked; the message names the rule and legal sizes."""
 
     code = "invalid-layout"
 

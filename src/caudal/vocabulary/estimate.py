@@ -42,8 +42,9 @@ class Estimate:
 
     @classmethod
     def within(cls, value: float, factor: float, basis: Basis) -> "Estimate":
-        """Return `value` between `value / factor` and `value * factor`, for a value of 0 or more."""
-        assert factor >= 1 and value >= 0, f"needs value >= 0 and factor >= 1: {value}, {factor}"
+        """Return `value` (0 or more) between `value / factor` and `value * factor`."""
+        assert factor >= 1, f"a range needs a factor of 1 or more: {factor}"
+        assert value >= 0, f"a range by factor needs a value of 0 or more: {value}"
         return cls(value, value / factor, value * factor, basis)
 
     def __add__(self, other: "Estimate") -> "Estimate":

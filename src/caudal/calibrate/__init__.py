@@ -1,0 +1,1 @@
+"""Measured against predicted: accuracy reports, and the constants fitted to measurements."""

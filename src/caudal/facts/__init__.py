@@ -1,0 +1,1 @@
+"""What is known: models, GPUs, engines, precisions, each with where it was read."""

@@ -1,0 +1,1 @@
+"""From files people have to facts: config.json, safetensors indexes, folders."""

@@ -1,0 +1,1 @@
+"""What can be rented: offers of many providers on one basis, and the price histories."""
