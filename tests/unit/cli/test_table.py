@@ -1,6 +1,7 @@
-from caudal.cli.table import Column, render_pairs, render_table, shown_width, wrap_text
 from hypothesis import given
 from hypothesis import strategies as st
+
+from caudal.cli.table import Column, render_pairs, render_table, shown_width, wrap_text
 
 NAME = Column(title="GPU", wraps=True)
 MEMORY = Column(title="memory", unit="GB", numeric=True)
