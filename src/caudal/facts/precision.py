@@ -1,9 +1,13 @@
 """How weights and the KV cache are stored, and in which arithmetic they are multiplied."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from caudal.facts.source import Source
+
+KEPT_BITS: Final = 16  # what a quantisation recipe leaves alone stays in BF16 or FP16
 
 
 class Arithmetic(StrEnum):
@@ -45,7 +49,8 @@ class WeightFormat:
     """One way of storing weight matrices.
 
     `bits` is what one weight of a quantised matrix occupies, `scale_bits` what scales, zeros and
-    super-block headers add per weight. Roles in `kept_roles` stay in 16 bit by the usual recipe.
+    super-block headers add per weight. Roles in `kept_roles` stay in 16 bit by the usual recipe;
+    `role_bits` names the roles that a mixed recipe (GGUF) stores at another width, all included.
     """
 
     name: str  # "bf16", "fp8", "fp8-block", "int8", "int4", "nf4", "mxfp4", "nvfp4", "q4_k_m" ...
@@ -59,20 +64,41 @@ class WeightFormat:
     engines: frozenset[str]
     aliases: tuple[str, ...]
     source: Source
+    role_bits: Mapping[Role, float] = field(default_factory=dict, hash=False)
+    is_gguf: bool = False  # a whole-file mix of llama.cpp's block types
 
     @property
     def bytes_per_weight(self) -> float:
         """Return what one weight of a quantised matrix occupies, its scales included."""
         return (self.bits + self.scale_bits) / 8
 
+    @property
+    def is_quantised(self) -> bool:
+        """Whether matrices are stored in fewer than 16 bits."""
+        return self.bits < KEPT_BITS
+
+    def bits_for(self, role: Role, *, tied_embeddings: bool = False) -> float:
+        """Return the bits that one weight of `role` occupies, its scales included.
+
+        A tied embedding serves as the output head and is stored as one.
+        Leaves out a checkpoint's own skip list, which knows better (`CheckpointFormat`).
+        """
+        if role is Role.EMBEDDING and tied_embeddings:
+            role = Role.HEAD
+        if role in self.role_bits:
+            return self.role_bits[role]
+        return float(KEPT_BITS) if role in self.kept_roles else self.bits + self.scale_bits
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KvFormat:
-    """One way of storing keys and values."""
+    """One way of storing keys and values; scales of blocks are included in the bytes."""
 
     name: str  # "bf16", "fp8", "q8_0" ...
     bytes_per_element: float
     aliases: tuple[str, ...] = ()
+    engines: frozenset[str] = frozenset()
+    source: Source | None = None
 
 
 class Support(StrEnum):
