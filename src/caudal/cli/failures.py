@@ -49,8 +49,14 @@ class InternalError(CaudalError):
 class ParameterError(click.BadParameter):
     """A room's error about one option's text; click adds which option it was."""
 
-    def __init__(self, error: CaudalError) -> None:
-        super().__init__(error.problem)
+    def __init__(
+        self,
+        error: CaudalError,
+        *,
+        param: click.Parameter | None = None,
+        ctx: click.Context | None = None,
+    ) -> None:
+        super().__init__(error.problem, ctx=ctx, param=param)
         self.error = error
 
 

@@ -1,0 +1,44 @@
+"""Standard output of a command: text as wide as the terminal, or one JSON document."""
+
+import json
+import os
+import sys
+from typing import Final
+
+import click
+
+from caudal import __version__
+from caudal.cli.documents import json_value
+
+PIPED_WIDTH: Final = 120  # chosen: a pipe has no width; wide enough for every table of ours
+NARROWEST: Final = 40  # chosen: below this a table is unreadable, whatever is dropped
+
+
+def terminal_width() -> int:
+    """Return how many cells a line may have: COLUMNS, the terminal's width, or 120 for a pipe."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isascii() and told.isdigit() and int(told[:5]) > 0:
+        return max(int(told[:5]), NARROWEST)
+    try:
+        return max(os.get_terminal_size(sys.stdout.fileno()).columns, NARROWEST)
+    except (OSError, ValueError):  # no terminal, or no file at all
+        return PIPED_WIDTH
+
+
+def print_text(text: str) -> None:
+    """Print a table or paragraph."""
+    click.echo(text)
+
+
+def print_heading(text: str) -> None:
+    """Print a heading, bold on a terminal that wants colours (NO_COLOR is honoured)."""
+    plain = bool(os.environ.get("NO_COLOR")) or not sys.stdout.isatty()
+    click.echo(text if plain else click.style(text, bold=True))
+
+
+def print_document(command: str, payload: object) -> None:
+    """Print the JSON document of a command: its name, our version, then the payload's fields."""
+    fields = json_value(payload)
+    assert isinstance(fields, dict), f"a document needs named fields, not {fields!r}"
+    document = {"command": command, "caudal_version": __version__, **fields}
+    click.echo(json.dumps(document, indent=2, allow_nan=False))
