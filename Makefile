@@ -11,7 +11,7 @@ SOURCES := src tests scripts
 # Cores that pytest may use; two is what the continuous integration has.
 JOBS ?= 2
 
-.PHONY: help setup plan test check lint types imports pytest bench docs accuracy calibrate hooks clean
+.PHONY: help setup plan test check lint types imports pytest bench docs examples accuracy calibrate hooks clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,9 @@ bench: $(VENV)/dev.stamp  ## time whole commands against an empty Python
 
 docs: $(VENV)/dev.stamp  ## regenerate the reference pages from the code
 	@$(BIN)/python scripts/reference.py
+
+examples: $(VENV)/dev.stamp  ## write the real output of every example into README and docs
+	@$(BIN)/python scripts/examples.py
 
 hooks: $(VENV)/dev.stamp  ## run the checks before each commit
 	@$(BIN)/pre-commit install
