@@ -13,6 +13,18 @@ from caudal.vocabulary.units import Bytes, Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SparseIndexer:
+    """The small attention that picks which tokens the large one reads (DeepSeek V3.2, GLM-5)."""
+
+    heads: int
+    head_dim: int
+    top_tokens: Tokens
+    parameters: int
+    cache_bytes_per_token: int  # FP8 key plus scale: 132 bytes for 128 elements
+    owns_cache: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedQueryAttention:
     """Softmax attention with a key and a value per KV head; MHA and MQA are its two ends."""
 
@@ -29,18 +41,7 @@ class GroupedQueryAttention:
     query_key_norm_elements: int = 0  # weights of the norms on queries and keys together
     output_gate_elements_per_head: int = 0  # a gate beside the query (Qwen3-Next: head_dim)
     sink_elements: int = 0  # learned attention sinks (gpt-oss: one a head)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparseIndexer:
-    """The small attention that picks which tokens the large one reads (DeepSeek V3.2, GLM-5)."""
-
-    heads: int
-    head_dim: int
-    top_tokens: Tokens
-    parameters: int
-    cache_bytes_per_token: int  # FP8 key plus scale: 132 bytes for 128 elements
-    owns_cache: bool = True
+    indexer: SparseIndexer | None = None  # picks the tokens that are read (MiniMax-M3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,8 @@ class LatentAttention:
     compression: int = 1  # tokens folded into one cache entry (DeepSeek V4), 1 where none are
     window_tokens: Tokens | None = None
     parameters: int | None = None  # where the projections differ from DeepSeek V2/V3's
+    replicated_parameters: int = 0  # of these, what is whole on every GPU (DeepSeek V4)
+    output_gate: bool = False  # a gate as wide as the heads' output (Kimi K3)
     extra_cache_bytes_per_token: int = 0
 
 
@@ -66,10 +69,12 @@ class RecurrentMixer:
 
     kind: str  # "mamba1", "mamba2", "gated-deltanet", "kda", "lightning"
     heads: int  # what tensor parallelism divides
-    parameters: int
+    parameters: int  # all of them
+    small_parameters: int = 0  # of these, convolutions, decays and norms: never quantised
     state_elements: int  # recurrent state of one sequence in one layer
     conv_elements: int  # the rolling convolution window of one sequence in one layer
-    state_element_bytes: int = 4  # engines keep the recurrent state in 32 bit unless told otherwise
+    state_element_bytes: int = 4  # of the recurrent state; the convolution's is the model's own
+    state_bytes_stated: bool = False  # whether the file asks for it; if not, the engine decides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,7 @@ class CrossAttention:
     head_dim: int
     source_tokens: Tokens
     query_key_norm_elements: int = 0
+    gate_elements: int = 0  # learned scalars on the block's output
 
 
 Mixer = GroupedQueryAttention | LatentAttention | RecurrentMixer | CrossAttention
@@ -108,6 +114,7 @@ class MixtureFeedForward:
     bias: bool = False
     router_bias: bool = False
     latent_size: int | None = None  # experts work on a projection of this width (Nemotron 3)
+    latent_norm: bool = False  # a norm on that projection (Kimi K3)
     parallel_dense_intermediate: int = 0  # a dense path beside the experts (Gemma 4 26B)
 
 
@@ -141,6 +148,7 @@ class CheckpointFormat:
     weight_format: str  # a name of facts.precision, such as "bf16", "fp8-block", "mxfp4"
     kv_format: str | None = None  # a KV dtype that the checkpoint itself asks for
     kept_modules: tuple[str, ...] = ()  # patterns of modules left in 16 bit
+    module_formats: tuple[tuple[str, str], ...] = ()  # (pattern, format) of others that differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
