@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from caudal import __version__
 from caudal.cli.failures import Failure, InternalError, failure_of, print_failure, wants_json
@@ -68,6 +69,15 @@ class LazyGroup(TaughtGroup):
         assert isinstance(command, click.Command), f"{entry.module}.{entry.name} is no command"
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the names from the table, then our own options."""
+        names = [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write names and summaries from the table, without importing a command."""
         with formatter.section("Commands"):
@@ -101,11 +111,11 @@ def caudal_group() -> None:
     """Which GPU for this model and this traffic, what it costs, where to rent it."""
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], *, root: click.Command | None = None) -> int:
     """Run one command line and return the exit code; print what went wrong, never a traceback."""
     _print_whatever_the_terminal_takes()
     try:
-        return _invoke(list(arguments) or ["--help"])
+        return _invoke(list(arguments) or ["--help"], root=root or caudal_group)
     except (KeyboardInterrupt, click.Abort):
         click.echo(err=True)
         return INTERRUPTED
@@ -120,12 +130,12 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(failure_of(InternalError(error)), arguments)
 
 
-def _invoke(arguments: list[str]) -> int:
+def _invoke(arguments: list[str], *, root: click.Command) -> int:
     if "_CAUDAL_COMPLETE" in os.environ:  # set by the scripts of `caudal completion`
-        caudal_group.main(args=arguments, prog_name="caudal")
+        root.main(args=arguments, prog_name="caudal")
     try:
-        with caudal_group.make_context("caudal", arguments) as context:
-            caudal_group.invoke(context)
+        with root.make_context("caudal", arguments) as context:
+            root.invoke(context)
     except click.exceptions.Exit as end:
         sys.stdout.flush()
         return end.exit_code
