@@ -1,0 +1,161 @@
+"""The calibrated constants as columns: one number a GPU for the work at hand.
+
+A constant is the sum of its base and of one offset a level, each level keyed by what is known of
+the GPU, the engine, the format or the model. A key never fitted adds nothing, so that the unknown
+stands where its parent stands.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caudal.facts.calibration import FittedParameter, SpeedCalibration
+from caudal.speed.gpus import GpuColumns
+from caudal.speed.work import StepWork
+
+Floats = NDArray[np.float64]
+
+
+class Parameter(StrEnum):
+    """The constants of the speed model: shares of a peak, or seconds and tokens."""
+
+    MEMORY = "memory"  # share of the memory bandwidth while weights stream
+    EXPERT_MEMORY = "expert-memory"  # factor on it for the experts of a mixture
+    CACHE = "cache"  # share of the memory bandwidth while keys and values stream
+    COMPUTE = "compute"  # share of the peak in a large matrix product, 16 bit
+    QUANTISED_COMPUTE = "quantised-compute"  # likewise for the quantised matrices
+    EXPERT_COMPUTE = "expert-compute"  # factor on it for experts
+    ATTENTION = "attention"  # share of the 16-bit peak in prefill attention
+    LATENT = "latent"  # likewise in decode attention
+    HALF = "half"  # tokens at which a matrix product reaches half its share
+    LAYER = "layer"  # seconds a layer spends between its kernels
+    STEP = "step"  # seconds a step spends outside the GPU
+    SEQUENCE = "sequence"  # seconds a step spends for each sequence
+    LATENCY = "latency"  # seconds of one exchange between GPUs
+    LINK = "link"  # share of the link's bandwidth
+    OVERLAP = "overlap"  # share of a prefill chunk's time that decode waits for
+    QUEUE = "queue"  # prompts ahead of one's own, in units of the load that prefill makes
+    FIRST = "first"  # seconds from the request's arrival to its first step
+
+
+LOGIT: Final = frozenset(
+    {
+        Parameter.MEMORY,
+        Parameter.EXPERT_MEMORY,
+        Parameter.CACHE,
+        Parameter.COMPUTE,
+        Parameter.QUANTISED_COMPUTE,
+        Parameter.EXPERT_COMPUTE,
+        Parameter.ATTENTION,
+        Parameter.LATENT,
+        Parameter.LINK,
+        Parameter.OVERLAP,
+    }
+)
+"""Shares: fitted on the logit scale, so that no fit passes a physical ceiling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The peaks that a piece of work can use on each GPU; arrays [gpus]."""
+
+    memory_bytes_per_s: Floats
+    plain_flop_per_s: Floats  # 16-bit matrices and attention
+    quantised_flop_per_s: Floats
+    link_bytes_per_s: Floats
+
+
+Constants = Mapping[Parameter, Floats]
+
+
+def machine_for(work: StepWork, gpus: GpuColumns) -> Machine:
+    """Return the peaks that `work` can use: its own arithmetic where the GPU has it, else 16 bit.
+
+    llama.cpp multiplies 16-bit matrices with 16-bit accumulation, which GeForce cards do twice as
+    fast as the catalogue's rate.
+    """
+    plain = gpus.bf16_flop_per_s
+    if work.engine == LLAMA_CPP:
+        plain = plain * gpus.half_accumulate_gain
+    quantised = np.where(native(work, gpus), gpus.native_rate(work.arithmetic), plain)
+    return Machine(gpus.memory_bytes_per_s, plain, quantised, gpus.link_bytes_per_s)
+
+
+LLAMA_CPP: Final = "llama.cpp"
+
+
+def native(work: StepWork, gpus: GpuColumns) -> NDArray[np.bool_]:
+    """Return whether each GPU multiplies the quantised matrices in the format's arithmetic."""
+    if not work.activations_quantised:
+        return np.zeros(len(gpus), dtype=np.bool_)
+    return np.isfinite(gpus.native_rate(work.arithmetic))
+
+
+def keys_of(level: str, work: StepWork, gpus: GpuColumns) -> Sequence[str]:
+    """Return the key of each GPU at `level` for `work`."""
+    return _LEVELS[level](work, gpus)
+
+
+def constants_for(
+    work: StepWork, gpus: GpuColumns, calibration: SpeedCalibration
+) -> dict[Parameter, Floats]:
+    """Return every constant for `work` on each GPU, in its own unit; arrays [gpus]."""
+    keys: dict[str, Sequence[str]] = {}
+    return {
+        parameter: _in_unit(parameter, _summed(calibration.parameters[parameter], work, gpus, keys))
+        for parameter in Parameter
+    }
+
+
+def _summed(
+    fitted: FittedParameter, work: StepWork, gpus: GpuColumns, keys: dict[str, Sequence[str]]
+) -> Floats:
+    total = np.full(len(gpus), fitted.base)
+    for level, offsets in fitted.levels.items():
+        if level not in keys:
+            keys[level] = keys_of(level, work, gpus)
+        total += [offsets.get(key, 0.0) for key in keys[level]]
+    return total
+
+
+def _in_unit(parameter: Parameter, value: Floats) -> Floats:
+    if parameter in LOGIT:
+        return np.asarray(1.0 / (1.0 + np.exp(-value)))
+    return np.exp(value)
+
+
+def _everywhere(text: str, gpus: GpuColumns) -> Sequence[str]:
+    return (text,) * len(gpus)
+
+
+def _format(work: StepWork, gpus: GpuColumns) -> Sequence[str]:
+    return [
+        work.weight_format if own else f"{work.weight_format}/weights" for own in native(work, gpus)
+    ]
+
+
+def _engine(work: StepWork) -> str:
+    return f"{work.engine}@{work.era}" if work.era else work.engine
+
+
+_LEVELS: Final[Mapping[str, Callable[[StepWork, GpuColumns], Sequence[str]]]] = {
+    "generation": lambda _work, gpus: gpus.generations,
+    "gpu": lambda _work, gpus: gpus.ids,
+    "link": lambda _work, gpus: gpus.links,
+    "engine": lambda work, gpus: _everywhere(work.engine, gpus),
+    "era": lambda work, gpus: _everywhere(_engine(work), gpus),
+    "engine-generation": lambda work, gpus: [
+        f"{_engine(work)}|{generation}" for generation in gpus.generations
+    ],
+    "format": _format,
+    "format-generation": lambda work, gpus: [
+        f"{kind}|{generation}"
+        for kind, generation in zip(_format(work, gpus), gpus.generations, strict=True)
+    ],
+    "family": lambda work, gpus: _everywhere(work.family, gpus),
+    "engine-family": lambda work, gpus: _everywhere(f"{work.engine}|{work.family}", gpus),
+}

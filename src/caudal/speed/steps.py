@@ -1,0 +1,173 @@
+"""Seconds of one decode step and of one prefill, for one piece of work on many GPUs."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from caudal.facts.calibration import SpeedCalibration, speed_calibration
+from caudal.speed.efficiency import Constants, Machine, Parameter, constants_for, machine_for
+from caudal.speed.gpus import GpuColumns
+from caudal.speed.operators import (
+    decode_attention_seconds,
+    exchange_seconds,
+    matrix_seconds,
+    overhead_seconds,
+    prefill_attention_seconds,
+)
+from caudal.speed.terms import WorkTerms, work_terms
+from caudal.speed.work import StepWork
+from caudal.vocabulary.estimate import Basis
+
+Floats = NDArray[np.float64]
+
+
+class Pace:
+    """The work, peaks and constants that belong together, ready for the formulas.
+
+    For one piece of work against many GPUs its arrays are [gpus, 1], and arguments [batches] give
+    results [gpus, batches]; for measured rows all arrays are [rows].
+    """
+
+    __slots__ = ("constants", "machine", "terms")
+
+    def __init__(self, terms: WorkTerms, machine: Machine, constants: Constants) -> None:
+        self.terms = terms
+        self.machine = machine
+        self.constants = constants
+
+    def decode(self, batch: Floats, context: Floats) -> Floats:
+        """Return the time between two tokens of `batch` sequences of `context` tokens each.
+
+        Stages of a pipeline each work on a part of the batch in turn, so a token's way through
+        all of them takes a whole model's time at that part.
+        """
+        part = batch / self.terms.microbatches
+        return np.asarray(
+            matrix_seconds(self.terms, self.machine, self.constants, part)
+            + decode_attention_seconds(self.terms, self.machine, self.constants, part, context)
+            + exchange_seconds(self.terms, self.machine, self.constants, part)
+            + overhead_seconds(self.terms, self.constants, batch)
+        )
+
+    def prefill(self, tokens: Floats, context: Floats) -> Floats:
+        """Return the time until `tokens` new tokens have passed, `context` being cached.
+
+        A prompt runs in chunks of at most the engine's step; chunks follow each other through the
+        stages of a pipeline.
+        """
+        chunks = np.ceil(np.maximum(tokens, 1.0) / self.terms.chunk_tokens)
+        size = tokens / chunks
+        one = (
+            matrix_seconds(self.terms, self.machine, self.constants, size)
+            + exchange_seconds(self.terms, self.machine, self.constants, size)
+            + overhead_seconds(self.terms, self.constants, np.ones_like(size))
+        )
+        looking = prefill_attention_seconds(
+            self.terms, self.machine, self.constants, tokens, context
+        )
+        stages = self.terms.microbatches
+        return np.asarray((one + looking / chunks) * (chunks + stages - 1.0) / stages)
+
+
+@lru_cache(maxsize=256)
+def pace_for(work: StepWork, gpus: GpuColumns) -> Pace:
+    """Return the pace of `work` on each of `gpus`, arrays [gpus, 1]."""
+    machine = machine_for(work, gpus)
+    constants = constants_for(work, gpus, speed_calibration())
+    return Pace(
+        work_terms([work]),
+        Machine(
+            machine.memory_bytes_per_s[:, None],
+            machine.plain_flop_per_s[:, None],
+            machine.quantised_flop_per_s[:, None],
+            machine.link_bytes_per_s[:, None],
+        ),
+        {name: value[:, None] for name, value in constants.items()},
+    )
+
+
+def decode_step_seconds(
+    work: StepWork, gpus: GpuColumns, *, batch: ArrayLike, context_tokens: ArrayLike
+) -> Floats:
+    """Return the time of one decode step, [gpus] or [gpus, n].
+
+    `batch` counts the sequences of the whole replica, `context_tokens` is the mean length of one;
+    each is a number, [n], or [gpus, n]. NaN where the maker of a GPU publishes no rate.
+    """
+    pace = pace_for(work, gpus)
+    sequences, context = _arguments(batch, context_tokens)
+    return _shaped(pace.decode(sequences, context), batch, context_tokens)
+
+
+def prefill_seconds(
+    work: StepWork,
+    gpus: GpuColumns,
+    *,
+    prompt_tokens: ArrayLike,
+    context_tokens: ArrayLike = 0.0,
+) -> Floats:
+    """Return the time until the first token of one prompt on an idle replica, [gpus] or [gpus, n].
+
+    `context_tokens` of the conversation are already cached.
+    """
+    pace = pace_for(work, gpus)
+    tokens, context = _arguments(prompt_tokens, context_tokens)
+    return _shaped(pace.prefill(tokens, context), prompt_tokens, context_tokens)
+
+
+def spread(work: StepWork, gpus: GpuColumns, metric: str) -> tuple[Floats, Sequence[Basis]]:
+    """Return the factor of the 80 % interval around a prediction, and its basis; each [gpus].
+
+    The true value lies between `value / factor` and `value · factor` four times in five. `metric`
+    is "tpot", "ttft", "output_tok_s" or "prefill_tok_s". The factor comes from residuals of rows
+    that were left out of the fit at the same distance: the engine and GPU were measured together,
+    the engine on another GPU of the generation, or neither.
+    """
+    calibration = speed_calibration()
+    known = [_known(calibration, work, gpu, generation) for gpu, generation in _names(gpus)]
+    factors = calibration.spreads[metric]
+    basis = {
+        "gpu": Basis.CALIBRATED,
+        "generation": Basis.CALIBRATED,
+        "none": Basis.ROOFLINE,
+    }
+    return (
+        np.array([factors[level] for level in known], dtype=np.float64),
+        [basis[level] for level in known],
+    )
+
+
+def _names(gpus: GpuColumns) -> Sequence[tuple[str, str]]:
+    return list(zip(gpus.ids, gpus.generations, strict=True))
+
+
+def _known(calibration: SpeedCalibration, work: StepWork, gpu: str, generation: str) -> str:
+    """Return the nearest level of the hierarchy that measurements reach."""
+    if f"{work.engine}|{gpu}" in calibration.measured:
+        return "gpu"
+    if f"{work.engine}|{generation}" in calibration.measured:
+        return "generation"
+    return "none"
+
+
+def _arguments(*values: ArrayLike) -> tuple[Floats, ...]:
+    """Return the arguments as float arrays of one shape, at least [1]."""
+    arrays = [np.atleast_1d(np.asarray(value, dtype=np.float64)) for value in values]
+    return tuple(np.array(array) for array in np.broadcast_arrays(*arrays))
+
+
+def _shaped(result: Floats, *arguments: ArrayLike) -> Floats:
+    """Drop the axis of the arguments if none of them had one."""
+    return result if any(np.ndim(value) for value in arguments) else result[:, 0]
+
+
+__all__ = [
+    "Pace",
+    "Parameter",
+    "decode_step_seconds",
+    "pace_for",
+    "prefill_seconds",
+    "spread",
+]
