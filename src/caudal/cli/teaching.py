@@ -93,7 +93,7 @@ class TaughtGroup(click.Group):
             records = [
                 record
                 for parameter in command.get_params(ctx)
-                if (record := parameter.get_help_record(ctx)) and parameter.name != "help"
+                if (record := parameter.get_help_record(ctx)) and "--help" not in parameter.opts
             ]
             with formatter.section(f"Options of {self.default}, which is run if none is named"):
                 formatter.write_dl(records)
