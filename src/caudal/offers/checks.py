@@ -1,0 +1,55 @@
+"""What makes a row impossible: facts that contradict the GPU catalogue."""
+
+from decimal import Decimal
+from typing import Final
+
+from caudal.facts.gpu import GpuSpec
+from caudal.vocabulary.units import GB
+
+# Lists print a GPU's memory as nominal GB, as GiB or as what the driver reports: up to 7.4 %
+# below nominal. Chosen: a tenth, which no confusion of two cards of one name stays within.
+_MEMORY_TOLERANCE: Final = Decimal("0.10")
+
+# Boards that carry more than eight in one node: a2-megagpu-16g (Google Cloud, A100 40 GB),
+# DGX-2 (V100 32 GB), trn1.32xlarge (16 Trainium), inf2.48xlarge (12 Inferentia2).
+_LARGEST_NODES: Final = {
+    "a100-40g-sxm": 16,
+    "v100-32g": 16,
+    "trainium1": 16,
+    "trainium2": 16,
+    "inferentia2": 12,
+}
+# HGX and OAM boards carry eight; PCIe servers are built with up to ten double-width cards and,
+# single-width or on risers, sixteen (chosen: the largest that vendors list).
+_LARGEST_BOARD: Final = 8
+_LARGEST_PCIE: Final = 16
+
+
+def largest_node(gpu: GpuSpec) -> int:
+    """Return the most GPUs of this kind that one machine holds."""
+    if gpu.id in _LARGEST_NODES:
+        return _LARGEST_NODES[gpu.id]
+    return _LARGEST_PCIE if gpu.form_factor.startswith("PCIe") else _LARGEST_BOARD
+
+
+def impossibility(
+    gpu: GpuSpec, *, count: int, fraction: Decimal, memory_gb_each: Decimal | None
+) -> str | None:
+    """Return why such an instance cannot exist, None where nothing speaks against it.
+
+    `memory_gb_each` is what the list says of each (part of a) GPU; None skips that check.
+    """
+    if count < 1:
+        return f"it holds {count} GPUs"
+    if not 0 < fraction <= 1:
+        return f"the part of a GPU is {fraction}, not within 0 and 1"
+    most = largest_node(gpu)
+    if count > most:
+        return f"one machine holds at most {most} {gpu.name}, the row says {count}"
+    if memory_gb_each is None:
+        return None
+    expected = fraction * gpu.memory_bytes / GB
+    if abs(memory_gb_each - expected) <= _MEMORY_TOLERANCE * expected:
+        return None
+    part = "" if fraction == 1 else f"{fraction} of a "
+    return f"{part}{gpu.name} has {expected.normalize():f} GB, the row says {memory_gb_each} GB"

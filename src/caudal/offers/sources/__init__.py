@@ -1,0 +1,1 @@
+"""Where offers come from: price lists and quote sheets, one file a source, all read only."""
