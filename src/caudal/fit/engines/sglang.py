@@ -1,0 +1,44 @@
+"""SGLang: a static share of the memory for weights and cache, the rest for everything else.
+
+Sources: python/sglang/srt/model_executor/model_runner.py (profile_max_num_token),
+python/sglang/srt/server_args.py (mem_fraction_static), 0.2 to 0.5.
+"""
+
+from typing import Final
+
+from caudal.facts.model import ModelSpec
+from caudal.fit.activation import ELEMENT_BYTES, Overheads, layer_bytes_per_token
+from caudal.fit.engines.paged import PagedRule, paged_kv_needs
+from caudal.fit.kv_cache import KvNeeds
+from caudal.fit.serving import Serving
+from caudal.fit.weights import rotary_bytes
+from caudal.vocabulary.estimate import Basis, Estimate
+from caudal.vocabulary.units import GIB
+
+# Sliding layers of most models are stored in full; cross-attention layers have a slot a token
+# (Llama 3.2 Vision: 163,840 bytes a token over all 40 layers, as its log prints).
+_RULE: Final = PagedRule(windowed=False, state_bytes=4, cross_counts_as_full=True)
+
+
+def kv_needs(model: ModelSpec, serving: Serving) -> KvNeeds:
+    """Return SGLang's pools: one slot a token in every attention layer, a state a sequence."""
+    return paged_kv_needs(model, serving, _RULE)
+
+
+def overheads(model: ModelSpec, serving: Serving) -> Overheads:
+    """Return what has to find room in the share that SGLang leaves free."""
+    step = serving.step_tokens(model)
+    peak = step * layer_bytes_per_token(model, serving)
+    peak += min(step, 512) * model.vocabulary * ELEMENT_BYTES
+    engine = serving.engine
+    low, high = engine.non_torch_range_bytes
+    other = Estimate(float(engine.non_torch_bytes), low, high, Basis.CALIBRATED)
+    graphs = Estimate.exact(0.0)
+    if not serving.eager:
+        graphs = Estimate(0.4 * GIB, 0.05 * GIB, 1.5 * GIB, Basis.CALIBRATED)
+    return Overheads(
+        activation=Estimate.within(peak, 1.5, Basis.CALIBRATED),
+        graphs=graphs,
+        other=other,
+        buffers=Estimate.exact(rotary_bytes(model, serving)),
+    )

@@ -1,0 +1,110 @@
+"""How a model is going to be served: engine, formats, layout and the engine's own knobs."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from caudal.facts.engine import BatchTier, EngineSpec
+from caudal.facts.gpu import GpuSpec
+from caudal.facts.layout import Layout
+from caudal.facts.model import ModelSpec
+from caudal.facts.precision import KvFormat, WeightFormat
+from caudal.vocabulary.units import Bytes, Tokens
+
+# The step of chunked prefill before vLLM 0.8. Source: vLLM v0.6.4 vllm/config.py,
+# SchedulerConfig: "max_num_batched_tokens = 512" with chunked prefill.
+CHUNK_BEFORE_V1: Final = Tokens(512)
+ONE_GPU: Final = Layout()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """One way of running one replica; a knob left at None is at the engine's default."""
+
+    engine: EngineSpec
+    weight_format: WeightFormat
+    kv_format: KvFormat
+    layout: Layout = ONE_GPU
+    value_format: KvFormat | None = None  # llama.cpp stores values in another type than keys
+    memory_fraction: float | None = None  # in the engine's own meaning, see EngineSpec
+    max_sequences: int | None = None  # running at once; slots in llama.cpp
+    max_batched_tokens: Tokens | None = None  # tokens of one step
+    micro_batch_tokens: Tokens | None = None  # llama.cpp's n_ubatch
+    max_model_tokens: Tokens | None = None  # None: the longest that the model was made for
+    block_tokens: Tokens | None = None
+    graph_sequences: int | None = None  # the largest batch captured as a CUDA graph
+    eager: bool = False  # no CUDA graphs, no compilation
+    speculative: bool = False  # loads the model's own multi-token-prediction layers
+    text_only: bool = False  # encoders for images and sound are not loaded
+
+    def on(self, gpu: GpuSpec) -> "Serving":
+        """Return the serving with the limits that the engine chooses by the size of this card."""
+        return self.on_card(gpu.usable_bytes, name=f"{gpu.id} {gpu.name}")
+
+    def on_card(self, memory_bytes: Bytes, *, name: str = "") -> "Serving":
+        """Return the serving with the limits that the engine chooses on a card of this memory.
+
+        Cards of one tier give equal servings, so the needs of a plan are few.
+        """
+        engine, layout = self.engine, self.layout
+        if not engine.tiers:
+            return self
+        tier = engine.tier_for(memory_bytes, name=name)
+        fraction = self.memory_fraction
+        if fraction is None:
+            fraction = engine.memory_fraction_on(
+                memory_bytes, tensor=layout.tensor, pipeline=layout.pipeline, name=name
+            )
+        graphs = tier.graph_sequences_from_tp4 if layout.tensor >= 4 else tier.graph_sequences
+        return replace(
+            self,
+            memory_fraction=fraction,
+            max_sequences=self.max_sequences or tier.max_sequences,
+            max_batched_tokens=self.max_batched_tokens or self._default_step(tier),
+            max_model_tokens=self.max_model_tokens or tier.context_tokens,
+            graph_sequences=graphs if self.graph_sequences is None else self.graph_sequences,
+        )
+
+    def _default_step(self, tier: BatchTier) -> Tokens | None:
+        return tier.max_batched_tokens if self.engine.chunked_prefill else None
+
+    @property
+    def fraction(self) -> float | None:
+        """Return the memory fraction in force, None where the engine has no such rule."""
+        if self.memory_fraction is not None:
+            return self.memory_fraction
+        return self.engine.memory_fraction
+
+    @property
+    def sequences(self) -> int:
+        """Return how many sequences the engine runs at once at most."""
+        return self.engine.max_sequences if self.max_sequences is None else self.max_sequences
+
+    @property
+    def block(self) -> Tokens:
+        """Return the tokens of one KV block."""
+        return self.engine.block_tokens if self.block_tokens is None else self.block_tokens
+
+    @property
+    def micro_batch(self) -> Tokens:
+        """Return the tokens that llama.cpp computes at once (n_ubatch)."""
+        given = self.micro_batch_tokens or self.engine.micro_batch_tokens
+        return self.engine.max_batched_tokens if given is None else given
+
+    def longest(self, model: ModelSpec) -> Tokens:
+        """Return the longest sequence that the server accepts."""
+        return model.max_context_tokens if self.max_model_tokens is None else self.max_model_tokens
+
+    def step_tokens(self, model: ModelSpec) -> Tokens:
+        """Return the most tokens of one step: what an engine sizes its activations for.
+
+        Without chunked prefill a whole prompt is one step, so the longest sequence counts.
+        """
+        if self.max_batched_tokens is not None:
+            return self.max_batched_tokens
+        engine, longest = self.engine, self.longest(model)
+        if engine.chunked_prefill:
+            return engine.max_batched_tokens
+        chunked_above = engine.chunked_above_context_tokens
+        if chunked_above is not None and longest > chunked_above:
+            return CHUNK_BEFORE_V1
+        return Tokens(max(engine.max_batched_tokens, longest))
