@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 GAP: Final = "  "
-NARROWEST_WRAP: Final = 8  # chosen: narrower columns break nearly every word
+NARROWEST_WRAP: Final = 12  # chosen: narrower columns break nearly every name
 ESSENTIAL: Final = 100  # a priority that is never dropped
 
 
@@ -100,12 +100,13 @@ def _cell_width(character: str) -> int:
 
 
 def _pieces(word: str, width: int) -> list[str]:
-    """Cut a word that is longer than a line; a single wide character stays whole."""
+    """Cut a word that is longer than a line, after a sign such as a dash where it has one."""
     pieces, piece = [], ""
     for character in word:
-        if piece and shown_width(piece) + _cell_width(character) > width:
-            pieces.append(piece)
-            piece = ""
+        while piece and shown_width(piece) + _cell_width(character) > width:
+            end = max(piece.rfind(sign) for sign in "-_/.") + 1 or len(piece)
+            pieces.append(piece[:end])
+            piece = piece[end:]
         piece += character
     return [*pieces, piece]
 

@@ -60,7 +60,7 @@ def test_wrapping_loses_no_character_and_exceeds_no_width(text: str, width: int)
 
 @given(
     rows=st.lists(st.tuples(st.text("ab 漢", max_size=30), st.integers(0, 10**9)), max_size=5),
-    width=st.integers(20, 100),
+    width=st.integers(24, 100),
 )
 def test_a_table_fits_wherever_its_columns_may_wrap(
     rows: list[tuple[str, int]], width: int

@@ -1,0 +1,210 @@
+"""`caudal offers`: what can be rented, on one basis, with the age of each price."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
+
+import click
+
+from caudal.cli.clock import today
+from caudal.cli.figures import UNKNOWN, age_text
+from caudal.cli.offer_options import offer_options, offer_query
+from caudal.cli.output import print_document, print_text, terminal_width
+from caudal.cli.quantity_types import HOW_QUANTITIES_ARE_WRITTEN
+from caudal.cli.table import Column, render_table, wrap_text
+from caudal.cli.teaching import TaughtCommand
+from caudal.facts.gpus import gpu_catalogue
+from caudal.offers.book import OfferBook, SourceReport
+from caudal.offers.bundled import bundled_offers
+from caudal.offers.offer import Age, Offer
+from caudal.offers.query import OfferQuery
+from caudal.offers.terms import provider_id
+from caudal.vocabulary.errors import InfeasibleError, UnknownNameError
+from caudal.vocabulary.money import UsdPerHour, cents
+
+COLUMNS: Final = (
+    Column(title="GPUs"),
+    Column(title="$/GPU-h", numeric=True),
+    Column(title="$/h", numeric=True),
+    Column(title="$/month", numeric=True, priority=70),
+    Column(title="provider", wraps=True),
+    Column(title="instance", wraps=True, priority=80),
+    Column(title="region", wraps=True),
+    Column(title="term"),
+    Column(title="price age", wraps=True),
+    Column(title="stock", numeric=True, priority=30),
+)
+DEFAULT_ROWS: Final = 20  # chosen: fits a screen
+
+
+class UnknownProviderError(UnknownNameError):
+    """No offer of ours is from a provider of this name."""
+
+    code, noun = "unknown-provider", "provider"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricedOffer:
+    """An offer with the age of its price on the day of the answer."""
+
+    offer: Offer
+    usd_per_hour: UsdPerHour  # of the whole instance
+    age_days: int
+    age: Age
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferDocument:
+    """The offers that pass, cheapest per GPU-hour first, and where they were read."""
+
+    found: int  # offers that pass, of which `offers` holds the first --top
+    today: date
+    offers: tuple[PricedOffer, ...]
+    notes: tuple[str, ...]  # how ambiguous names were read
+    sources: tuple[SourceReport, ...]
+
+
+@click.command(
+    "offers",
+    cls=TaughtCommand,
+    examples=(
+        ("caudal offers --gpu H100:8 --region us --max-price 25", "a node of eight under $25/h"),
+        ("caudal offers --gpu rtx4090 --term monthly --top 5", "the cheapest by the month"),
+        ("caudal offers --gpu a100-80gb:1,2 --max-price-age 30d", "prices of the last month only"),
+    ),
+    notes=(
+        HOW_QUANTITIES_ARE_WRITTEN,
+        (
+            "$/GPU-h is the whole instance's price for an hour of its term, divided by its GPUs. "
+            "A month has 730 h where time is metered, 720 h on a term."
+        ),
+    ),
+)
+@click.option(
+    "--gpu", "gpus", multiple=True, metavar="GPU[:N]", help="H100, H100:8, H100:1..8; repeatable."
+)
+@offer_options
+@click.option("--in-stock", is_flag=True, help="Not those of which the list has too few.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=DEFAULT_ROWS,
+    show_default=True,
+    help="How many to print.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def offers_command(
+    *,
+    gpus: tuple[str, ...],
+    regions: tuple[str, ...],
+    providers: tuple[str, ...],
+    without: tuple[str, ...],
+    terms: tuple[str, ...],
+    max_price: UsdPerHour | None,
+    max_gpu_price: UsdPerHour | None,
+    max_price_age: int | None,
+    in_stock: bool,
+    top: int,
+    as_json: bool,
+) -> None:
+    """List what can be rented, cheapest first."""
+    book = bundled_offers(today=today())
+    check_providers(book, (*providers, *without))
+    query = offer_query(
+        regions=regions,
+        providers=providers,
+        without=without,
+        terms=terms,
+        max_price=max_price,
+        max_gpu_price=max_gpu_price,
+        max_price_age=max_price_age,
+    )
+    queries, notes = _queries(gpus, replace(query, in_stock_only=in_stock))
+    found = _select(book, queries)
+    shown = tuple(
+        PricedOffer(
+            offer=offer,
+            usd_per_hour=offer.usd_per_hour,
+            age_days=offer.age_days(book.today),
+            age=offer.age(book.today),
+        )
+        for offer in found[:top]
+    )
+    if as_json:
+        document = OfferDocument(
+            found=len(found), today=book.today, offers=shown, notes=notes, sources=book.sources
+        )
+        print_document("offers", document)
+        return
+    _print_offers(shown, found=len(found), notes=notes)
+
+
+def check_providers(book: OfferBook, names: Sequence[str]) -> None:
+    """Raise if a provider is named that no offer is from: the list would be empty for no reason.
+
+    Raises:
+        UnknownProviderError: with the nearest names.
+    """
+    known = book.providers | {offer.via for offer in book.offers if offer.via}
+    for name in names:
+        if provider_id(name) not in known:
+            listed = ", ".join(sorted(book.providers))
+            raise UnknownProviderError(name, known=known, hint=f"Known: {listed}.")
+
+
+def _queries(gpus: Sequence[str], query: OfferQuery) -> tuple[list[OfferQuery], tuple[str, ...]]:
+    """Return one query a GPU option, since each may name its own counts, and how it was read."""
+    if not gpus:
+        return [query], ()
+    queries, notes = [], []
+    for text in gpus:
+        choice = gpu_catalogue().resolve(text)
+        counts = None if choice.counts is None else frozenset(choice.counts)
+        ids = frozenset(spec.id for spec in choice.specs)
+        queries.append(replace(query, gpu_ids=ids, counts=counts))
+        notes.append(choice.note)
+    return queries, tuple(dict.fromkeys(note for note in notes if note))
+
+
+def _select(book: OfferBook, queries: Sequence[OfferQuery]) -> list[Offer]:
+    """Return every offer that one of the queries admits, cheapest per GPU-hour first."""
+    found = {id(offer): offer for query in queries for offer in book.select(query)}
+    if not found:
+        reasons = [reason.text for query in queries if (reason := book.explain_empty(query))]
+        raise InfeasibleError(
+            " ".join(dict.fromkeys(reasons)), remedy="Drop or widen the filter that binds."
+        )
+    return sorted(found.values(), key=lambda offer: offer.price_usd_per_gpu_hour)
+
+
+def _print_offers(shown: Sequence[PricedOffer], *, found: int, notes: Sequence[str]) -> None:
+    width = terminal_width()
+    print_text(render_table(COLUMNS, [_row(item) for item in shown], width=width))
+    print_text("")
+    for sentence in (*notes, *_footnotes(shown, found=found)):
+        print_text("\n".join(wrap_text(sentence, width)))
+
+
+def _footnotes(shown: Sequence[PricedOffer], *, found: int) -> Iterator[str]:
+    more = f", the first {len(shown)} are shown (--top)" if found > len(shown) else ""
+    yield f"{found:,} offers pass{more}."
+    yield "Prices are as their lists said on the day they were seen; ask before you rely on one."
+
+
+def _row(item: PricedOffer) -> list[str]:
+    offer = item.offer
+    share = "" if not offer.is_fraction else f" ({offer.gpu_fraction.normalize():f} of one)"
+    age = age_text(item.age_days)
+    return [
+        f"{offer.gpu_count} x {offer.gpu_id}{share}",
+        f"{cents(offer.price_usd_per_gpu_hour):,}",
+        f"{cents(item.usd_per_hour):,}",
+        f"{item.usd_per_hour * offer.month_hours:,.0f}",
+        offer.provider + (f" via {offer.via}" if offer.via else ""),
+        offer.instance or UNKNOWN,
+        offer.region or UNKNOWN,
+        offer.term.value + (" (opens later)" if offer.opens_later else ""),
+        age if item.age is Age.FRESH else f"{age} ({item.age.value})",
+        UNKNOWN if offer.stock is None else str(offer.stock),
+    ]
