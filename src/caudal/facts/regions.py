@@ -8,9 +8,9 @@ An area is a set of countries: "us", "ca", "latam", "eu" (the members of the Eur
 import csv
 import pkgutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from io import StringIO
+from typing import NamedTuple
 
 from caudal.vocabulary.errors import UnknownNameError
 
@@ -21,8 +21,7 @@ class UnknownRegionError(UnknownNameError):
     code, noun = "unknown-region", "region"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where one region of one provider lies."""
 
     provider: str
@@ -32,8 +31,7 @@ class Place:
     place: str  # town or state
 
 
-@dataclass(frozen=True, slots=True)
-class RegionWish:
+class RegionWish(NamedTuple):
     """What a user's word for a region means: countries, or regions by name.
 
     Empty `countries` and `regions` never occur together.

@@ -1,16 +1,15 @@
 """What one source yields: its offers, and the rows that were set aside, each with the reason."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from caudal.facts.currency import ExchangeRates
 from caudal.facts.gpu import GpuSpec
 from caudal.offers.offer import Offer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetAside:
+class SetAside(NamedTuple):
     """A row that is kept out of every selection, and why."""
 
     source: str
@@ -19,8 +18,7 @@ class SetAside:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferBatch:
+class OfferBatch(NamedTuple):
     """What one source yields at one reading."""
 
     source: str
@@ -36,16 +34,14 @@ class OfferBatch:
         return (min(days), max(days)) if days else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadingFacts:
+class ReadingFacts(NamedTuple):
     """The facts that rows are checked and completed by."""
 
     gpus: Mapping[str, GpuSpec]
     rates: ExchangeRates
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferSource:
+class OfferSource(NamedTuple):
     """A price list; `tests/contract/test_offer_source.py` tests all of them."""
 
     name: str

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
+from typing import NamedTuple
 
 from caudal.offers.batch import OfferBatch, SetAside
 from caudal.offers.hosting import OfferShelf
@@ -15,8 +16,7 @@ from caudal.vocabulary.money import cents
 __all__ = ["EmptyReason", "OfferBook", "OfferQuery", "Relaxation", "SourceReport", "assemble_book"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceReport:
+class SourceReport(NamedTuple):
     """What one source contributed, and when its prices were seen."""
 
     name: str
@@ -32,8 +32,7 @@ class SourceReport:
         return None if self.last_seen is None else limits.age((today - self.last_seen).days)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relaxation:
+class Relaxation(NamedTuple):
     """What would be found if one filter were dropped."""
 
     filter: str
@@ -41,8 +40,7 @@ class Relaxation:
     nearest: Offer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmptyReason:
+class EmptyReason(NamedTuple):
     """Why a selection is empty.
 
     `relaxations` are the filters of which any one alone, if dropped, lets offers through. Where

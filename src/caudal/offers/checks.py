@@ -41,15 +41,18 @@ def impossibility(
     """
     if count < 1:
         return f"it holds {count} GPUs"
-    if not 0 < fraction <= 1:
+    if not fraction.is_finite() or not 0 < fraction <= 1:
         return f"the part of a GPU is {fraction}, not within 0 and 1"
     most = largest_node(gpu)
     if count > most:
         return f"one machine holds at most {most} {gpu.name}, the row says {count}"
-    if memory_gb_each is None:
-        return None
+    return None if memory_gb_each is None else _memory_conflict(gpu, fraction, memory_gb_each)
+
+
+def _memory_conflict(gpu: GpuSpec, fraction: Decimal, memory_gb_each: Decimal) -> str | None:
     expected = fraction * gpu.memory_bytes / GB
-    if abs(memory_gb_each - expected) <= _MEMORY_TOLERANCE * expected:
+    near = _MEMORY_TOLERANCE * expected
+    if memory_gb_each.is_finite() and abs(memory_gb_each - expected) <= near:
         return None
     part = "" if fraction == 1 else f"{fraction} of a "
     return f"{part}{gpu.name} has {expected.normalize():f} GB, the row says {memory_gb_each} GB"

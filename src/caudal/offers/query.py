@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from typing import NamedTuple
 
 from caudal.facts.regions import RegionWish, region_wish
 from caudal.offers.offer import DEFAULT_AGE_LIMITS, Age, AgeLimits, Offer, Term
@@ -37,8 +38,7 @@ class OfferQuery:
     in_stock_only: bool = False  # not those of which the list has too few
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferFilter:
+class OfferFilter(NamedTuple):
     """One condition of a query: its name, its test, and how far an offer is from passing it."""
 
     name: str  # such as "region eu"

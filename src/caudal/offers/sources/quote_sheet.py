@@ -7,10 +7,9 @@ GPUs from `minimum_gpus` to `maximum_gpus` in every region.
 import pkgutil
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 from caudal.facts.currency import ExchangeRate
 from caudal.facts.regions import Place, place_of
@@ -32,8 +31,7 @@ _DEFAULT_HOURS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuoteSheet:
+class QuoteSheet(NamedTuple):
     """What a sheet says about all of its offers."""
 
     provider: str
@@ -54,8 +52,7 @@ class QuoteSheet:
     printed: Mapping[tuple[str, int, Term], Decimal]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotedGpu:
+class QuotedGpu(NamedTuple):
     """One GPU of a sheet: its list prices, where it is and how many are free."""
 
     gpu_id: str

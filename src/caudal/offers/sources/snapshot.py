@@ -5,14 +5,14 @@ Prices are per instance and hour. A row with an on-demand and a spot price makes
 
 import csv
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
-from caudal.facts.regions import place_of
+from caudal.facts.gpu import GpuSpec
+from caudal.facts.regions import Place, place_of
 from caudal.facts.source import Source
 from caudal.offers.batch import OfferBatch, OfferSource, ReadingFacts, SetAside
 from caudal.offers.checks import impossibility
@@ -43,8 +43,7 @@ COLUMNS: Final = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotList:
+class SnapshotList(NamedTuple):
     """One list: where it lies and what is known about all of its rows."""
 
     name: str
@@ -71,35 +70,26 @@ def read_snapshot(text: str, *, listing: SnapshotList, facts: ReadingFacts) -> O
     Raises:
         InvalidFactError: the head is not `COLUMNS`.
     """
-    rows = csv.reader(text.splitlines())
+    lines = text.splitlines()
+    rows = csv.reader(lines)
     head = next(rows, [])
     if head != COLUMNS:
         raise InvalidFactError(
             f"The list {listing.name} has the columns {head}.",
             remedy=f"Give it the columns {', '.join(COLUMNS)}.",
         )
+    reader = _RowReader(listing=listing, facts=facts)
     offers: list[Offer] = []
     set_aside: list[SetAside] = []
-    seen: set[tuple[str, ...]] = set()
-    for line, cells in enumerate(rows, start=2):
-        if tuple(cells) in seen:
-            problem: str | None = "the same row stands above"
+    seen: set[str] = set()
+    for cells in rows:
+        line = lines[rows.line_num - 1]
+        found = "the same row stands above" if line in seen else reader.offers(cells)
+        seen.add(line)
+        if isinstance(found, str):
+            set_aside.append(_set_aside(cells, listing.name, rows.line_num, reason=found))
         else:
-            problem = row_problem(cells, facts=facts)
-        seen.add(tuple(cells))
-        if problem is None:
-            offers.extend(_offers(cells, listing=listing, facts=facts))
-        else:
-            set_aside.append(
-                SetAside(
-                    source=listing.name,
-                    where=f"line {line}",
-                    what=" ".join(
-                        cells[i] for i in (0, 2, 5, 4, 10) if i < len(cells) and cells[i]
-                    ),
-                    reason=problem,
-                )
-            )
+            offers.extend(found)
     return OfferBatch(
         source=listing.name,
         title=listing.title,
@@ -109,75 +99,142 @@ def read_snapshot(text: str, *, listing: SnapshotList, facts: ReadingFacts) -> O
     )
 
 
-def row_problem(cells: Sequence[str], *, facts: ReadingFacts) -> str | None:
-    """Return why a row cannot be offered, None if it can."""
-    if len(cells) != len(COLUMNS):
-        return f"it has {len(cells)} columns instead of {len(COLUMNS)}"
-    gpu_id, gpu_raw, currency = cells[3], cells[4], cells[13]
-    gpu = facts.gpus.get(gpu_id)
-    if gpu is None:
-        return f"the GPU {(gpu_id or gpu_raw)!r} is not, or not clearly, one of the catalogue"
-    if facts.rates.find(currency) is None:
-        return f"there is no exchange rate for {currency!r}"
-    try:
-        count, fraction = int(cells[5]), Decimal(cells[6])
-        memory = Decimal(cells[7]) if cells[7] else None
-        prices = [Decimal(cell) for cell in (cells[11], cells[12]) if cell]
-        date.fromisoformat(cells[16])
-    except (ValueError, InvalidOperation):
-        return "a number or date of the row cannot be read"
-    if not prices or any(not price.is_finite() or price <= 0 for price in prices):
-        return "it has no price above zero"
-    return impossibility(gpu, count=count, fraction=fraction, memory_gb_each=memory)
+def _set_aside(cells: Sequence[str], source: str, line: int, *, reason: str) -> SetAside:
+    named = [cells[i] for i in (0, 2, 5, 4, 10) if i < len(cells) and cells[i]]
+    return SetAside(source=source, where=f"line {line}", what=" ".join(named), reason=reason)
 
 
-def _offers(cells: Sequence[str], *, listing: SnapshotList, facts: ReadingFacts) -> Iterator[Offer]:
-    """Yield the offers of one sound row: on demand, and spot where it has a price."""
-    provider = provider_id(cells[0])
-    region, currency = cells[10], cells[13]
-    count, fraction = int(cells[5]), _decimal(cells[6])
-    usd_per_gpu = facts.rates.rates[currency].usd_per_unit / (count * fraction)
-    place = place_of(provider, region)
-    source = _source(cells[14], cells[16], cells[15])
-    observed_on = listing.observed_on or source.read_on
-    # Lists of 2023 give ranges such as "4-6" where the host varies: unknown.
-    vcpus = int(cells[8]) if cells[8].isdecimal() else None
-    ram_gib = cells[9] if cells[9].replace(".", "", 1).isdecimal() else ""
-    ram_bytes = Bytes(int(_decimal(ram_gib) * GIB)) if ram_gib else None
-    note = "for US government customers only" if region.startswith("us-gov-") else listing.note
-    for term, cell in ((Term.HOURLY, cells[11]), (Term.SPOT, cells[12])):
-        if not cell:
-            continue
-        price = Decimal(cell)
-        yield Offer(
+class _Holding(NamedTuple):
+    """The GPUs of an instance: many rows share one."""
+
+    gpus: int
+    fraction: Decimal
+    total: Decimal
+
+
+class _RowReader:
+    """Reads the rows of one list; what many rows share is read and checked once."""
+
+    def __init__(self, *, listing: SnapshotList, facts: ReadingFacts) -> None:
+        self._listing = listing
+        self._facts = facts
+        self._holdings: dict[tuple[str, ...], _Holding | str] = {}
+        self._places: dict[tuple[str, str], tuple[str, Place | None]] = {}
+
+    def offers(self, cells: Sequence[str]) -> list[Offer] | str:
+        """Return the offers of a row (on demand, and spot if priced), or why there are none."""
+        if len(cells) != len(COLUMNS):
+            return f"it has {len(cells)} columns instead of {len(COLUMNS)}"
+        holding = self._holding(cells)
+        if isinstance(holding, str):
+            return holding
+        rate = self._facts.rates.find(cells[13])
+        if rate is None:
+            return f"there is no exchange rate for {cells[13]!r}"
+        try:
+            source = _source(cells[14], cells[16], cells[15])
+            prices = [
+                (term, Decimal(cell))
+                for term, cell in ((Term.HOURLY, cells[11]), (Term.SPOT, cells[12]))
+                if cell
+            ]
+        except (ValueError, InvalidOperation):
+            return "a price or the date of the row cannot be read"
+        # Not a chained comparison: NaN compares with nothing.
+        if not prices or not all(price.is_finite() and price > 0 for _, price in prices):
+            return "it has no price above zero"
+        return [
+            self._offer(cells, holding, term, price, usd_per_unit=rate.usd_per_unit, source=source)
+            for term, price in prices
+        ]
+
+    def _holding(self, cells: Sequence[str]) -> _Holding | str:
+        """Return the GPUs of the row, or why they are impossible."""
+        key = tuple(cells[3:8])
+        found = self._holdings.get(key)
+        if found is None:
+            found = self._holdings[key] = _read_holding(*key, gpus=self._facts.gpus)
+        return found
+
+    def _place(self, provider: str, region: str) -> tuple[str, Place | None]:
+        """Return the provider's one name, and where its region lies."""
+        key = (provider, region)
+        found = self._places.get(key)
+        if found is None:
+            name = provider_id(provider)
+            found = self._places[key] = (name, place_of(name, region))
+        return found
+
+    def _offer(
+        self,
+        cells: Sequence[str],
+        holding: _Holding,
+        term: Term,
+        price: Decimal,
+        *,
+        usd_per_unit: Decimal,
+        source: Source,
+    ) -> Offer:
+        region = cells[10]
+        provider, place = self._place(cells[0], region)
+        gov = region.startswith("us-gov-")
+        return Offer(
             provider=provider,
             instance=cells[2],
             gpu_id=cells[3],
-            gpu_count=count,
-            gpu_fraction=fraction,
+            gpu_count=holding.gpus,
+            gpu_fraction=holding.fraction,
             term=term,
             price=price,
-            currency=currency,
+            currency=cells[13],
             hours_per_unit=_ONE,
-            price_usd_per_gpu_hour=UsdPerHour(price * usd_per_gpu),
+            price_usd_per_gpu_hour=UsdPerHour(price * usd_per_unit / holding.total),
             region=region,
             country=place.country if place else None,
             area=place.area if place else None,
-            vcpus=vcpus,
-            ram_bytes=ram_bytes,
+            vcpus=_vcpus(cells[8]),
+            ram_bytes=_ram_bytes(cells[9]),
             stock=None,
-            minimum_gpus=count,
+            minimum_gpus=holding.gpus,
             included_egress_bytes=None,
             egress_usd_per_byte=None,
-            observed_on=observed_on,
+            observed_on=self._listing.observed_on or source.read_on,
             source=source,
-            note=note,
+            note="for US government customers only" if gov else self._listing.note,
             via=cells[1],
         )
 
 
+def _read_holding(
+    gpu_id: str, raw: str, count: str, fraction: str, memory: str, *, gpus: Mapping[str, GpuSpec]
+) -> _Holding | str:
+    """Return the GPUs that five cells of a row stand for, or why they cannot be."""
+    gpu = gpus.get(gpu_id)
+    if gpu is None:
+        return f"the GPU {(gpu_id or raw)!r} is not, or not clearly, one of the catalogue"
+    try:
+        holding = _Holding(int(count), Decimal(fraction), int(count) * Decimal(fraction))
+        memory_gb_each = Decimal(memory) if memory else None
+    except (ValueError, InvalidOperation):
+        return "the number, part or memory of its GPUs cannot be read"
+    problem = impossibility(
+        gpu, count=holding.gpus, fraction=holding.fraction, memory_gb_each=memory_gb_each
+    )
+    return problem or holding
+
+
+@lru_cache(maxsize=256)
+def _vcpus(cell: str) -> int | None:
+    """Return the number; lists of 2023 give ranges such as "4-6" where hosts vary: unknown."""
+    return int(cell) if cell.isdecimal() else None
+
+
+@lru_cache(maxsize=256)
+def _ram_bytes(cell: str) -> Bytes | None:
+    return Bytes(int(Decimal(cell) * GIB)) if cell.replace(".", "", 1).isdecimal() else None
+
+
 _ONE: Final = Decimal(1)
-_decimal = lru_cache(maxsize=1024)(Decimal)
 
 
 @lru_cache(maxsize=64)
