@@ -1,7 +1,6 @@
 """What a plan says: ranked rows, what was assumed, and why every other candidate fell."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import StrEnum
 
 from caudal.facts.gpu import GpuSpec
@@ -81,7 +80,7 @@ class Price:
     age: Age
     age_days: int
     instances: int
-    gpus_paid: Decimal  # at least the GPUs used: whole instances are rented
+    gpus_paid: int  # at least the GPUs used: whole instances are rented
     usd_per_gpu_hour: UsdPerHour
     usd_per_hour: UsdPerHour
     usd_per_month: UsdPerMonth

@@ -57,7 +57,7 @@ def stretched_step_s(*, step_s: Floats, prefill_utilisation: Floats) -> Floats:
         return np.where(free > 0, step_s / free, np.inf)
 
 
-def tpot_quantile_s(  # noqa: PLR0913 - the percentile and five physical quantities
+def tpot_quantile_s(
     percentile: float,
     *,
     tpot_s: Floats,

@@ -16,15 +16,17 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """Mean lengths and load. Exactly one of `rate` and `users` is given unless `mode` is BATCH.
+    """Mean lengths and load; exactly one of `rate` and `users` is given unless `mode` is BATCH.
 
-    `rate_is_mean` says that the rate is an average over a day rather than the busy hour's.
+    `rate` is what must be carried at the busiest time; `mean_rate`, where it differs, is what
+    the day's bill is divided by.
     """
 
     input_tokens: Tokens
     output_tokens: Tokens
     mode: Mode
     rate: RequestsPerSecond | None = None
+    mean_rate: RequestsPerSecond | None = None
     users: int | None = None
     context_tokens: Tokens | None = None  # the longest sequence that must be possible
     assumptions: tuple[str, ...] = ()

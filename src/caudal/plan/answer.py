@@ -1,0 +1,154 @@
+"""From a complete question to a report: search, rank, and put the best into rows."""
+
+from datetime import date
+from decimal import Decimal
+
+from caudal.fit.budget import MemoryBudget, memory_budget
+from caudal.offers.book import OfferBook
+from caudal.offers.offer import Age, Offer
+from caudal.plan.candidate import Candidate
+from caudal.plan.gates import Gates
+from caudal.plan.operation import operation_of, tokens_per_month
+from caudal.plan.question import Question
+from caudal.plan.ranking import Choice, rank
+from caudal.plan.report import Considered, Memory, Operation, PlanReport, PlanRow, Price
+from caudal.plan.search import GpuRow, Search
+from caudal.plan.warnings import row_warnings
+from caudal.traffic.workload import Workload
+from caudal.vocabulary.estimate import Estimate
+from caudal.vocabulary.money import UsdPerMillionTokens, UsdPerMonth, cents
+
+MILLION = Decimal(1_000_000)
+
+
+def plan_deployment(question: Question, *, book: OfferBook, today: date) -> PlanReport:
+    """Return the cheapest ways to serve, ranked by $/month, and why the others fell.
+
+    A report without rows is an answer: its `binding_gate` names what stood in the way.
+    """
+    offers = book.select(question.offers)
+    gates = Gates()
+    search = Search(question, gates, _gpu_rows(question, offers))
+    search.run()
+    ranking = rank(
+        search.found,
+        offers,
+        gates=gates,
+        budget_usd_per_month=_as_float(question.budget_usd_per_month),
+        most=question.top,
+    )
+    rows = tuple(
+        _row(number, choice, question, today)
+        for number, choice in enumerate(ranking.choices, start=1)
+    )
+    return PlanReport(
+        model=question.model,
+        workload=question.workload,
+        slo=question.slo,
+        rows=rows,
+        gates=gates.reports(),
+        considered=Considered(
+            shapes=search.shapes,
+            gpus=len(search.rows),
+            candidates=search.pairs,
+            priced=ranking.priced,
+            offers=len(offers),
+        ),
+        assumptions=(*question.workload.assumptions, *question.assumptions),
+        notes=(*question.notes, *_price_notes(rows)),
+        longest_tokens=question.workload.longest_tokens,
+        oldest_price_days=max((row.price.age_days for row in rows), default=None),
+    )
+
+
+def _as_float(amount: Decimal | None) -> float | None:
+    return None if amount is None else float(amount)
+
+
+def _gpu_rows(question: Question, offers: tuple[Offer, ...]) -> tuple[GpuRow, ...]:
+    """Return every GPU asked about once; a GPU wished for twice may have either's counts."""
+    cheapest: dict[str, float] = {}
+    for offer in offers:
+        price = float(offer.price_usd_per_gpu_hour)
+        cheapest[offer.gpu_id] = min(price, cheapest.get(offer.gpu_id, price))
+    totals: dict[str, tuple[int, ...] | None] = {}
+    specs = {}
+    for wish in question.gpus:
+        for spec in wish.specs:
+            specs[spec.id] = spec
+            before = totals.get(spec.id, ())
+            totals[spec.id] = (
+                None
+                if wish.counts is None or before is None
+                else tuple(sorted({*before, *wish.counts}))
+            )
+    return tuple(
+        GpuRow(spec, totals[gpu_id], cheapest.get(gpu_id, float("inf")))
+        for gpu_id, spec in specs.items()
+    )
+
+
+def _row(number: int, choice: Choice, question: Question, today: date) -> PlanRow:
+    candidate = choice.candidate
+    operation = operation_of(candidate, question.workload, question.slo)
+    budget = memory_budget(
+        question.model,
+        candidate.shape.serving,
+        candidate.gpu,
+        context_tokens=question.workload.longest_tokens,
+        concurrency=1,
+    )
+    price = _price(choice, operation, question.workload, today)
+    memory = _memory(candidate, budget, question.workload)
+    return PlanRow(
+        rank=number,
+        gpu=candidate.gpu,
+        serving=candidate.shape.serving,
+        support=candidate.support,
+        memory=memory,
+        operation=operation,
+        price=price,
+        warnings=row_warnings(candidate, price, memory),
+    )
+
+
+def _memory(candidate: Candidate, budget: MemoryBudget, workload: Workload) -> Memory:
+    needs, pool = candidate.shape.needs, budget.kv_pool_bytes
+    length = workload.sequence_tokens
+    held = pool.rising(lambda size: needs.kv.sequences(size, tokens=length))
+    most = float(candidate.shape.serving.sequences)
+    return Memory(
+        usable_bytes=Estimate.exact(budget.usable_bytes),
+        weights_bytes=needs.weights,
+        kv_pool_bytes=pool,
+        other_bytes=needs.activation + needs.graphs + needs.other,
+        kv_bytes_per_token=needs.kv.request_bytes(length) / length,
+        kv_tokens=held.rising(lambda sequences: sequences * length),
+        concurrency=held.rising(lambda sequences: min(sequences, most)),
+    )
+
+
+def _price(choice: Choice, operation: Operation, workload: Workload, today: date) -> Price:
+    hosting, offer = choice.hosting, choice.hosting.offer
+    per_month = UsdPerMonth(cents(hosting.usd_per_month))
+    tokens = tokens_per_month(operation, workload, float(offer.month_hours))
+    return Price(
+        offer=offer,
+        age=offer.age(today),
+        age_days=offer.age_days(today),
+        instances=hosting.instances,
+        gpus_paid=hosting.gpus_paid,
+        usd_per_gpu_hour=offer.price_usd_per_gpu_hour,
+        usd_per_hour=hosting.usd_per_hour,
+        usd_per_month=per_month,
+        usd_per_million_tokens=UsdPerMillionTokens(per_month * MILLION / Decimal(tokens)),
+        same_price_regions=tuple(sorted({twin.region for twin in choice.twins} - {offer.region})),
+    )
+
+
+def _price_notes(rows: tuple[PlanRow, ...]) -> tuple[str, ...]:
+    stale = sorted({row.price.age_days for row in rows if row.price.age is not Age.FRESH})
+    if not stale:
+        return ()
+    span = f"{stale[0]} days" if len(stale) == 1 else f"{stale[0]} to {stale[-1]} days"
+    return (f"some prices are {span} old: ask the provider before you commit",)

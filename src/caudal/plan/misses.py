@@ -1,0 +1,132 @@
+"""Nearest misses in words: what fell, why, and what would mend it."""
+
+import numpy as np
+
+from caudal.facts.gpu import GpuSpec
+from caudal.facts.precision import SupportAnswer
+from caudal.fit.serving import Serving
+from caudal.offers.offer import Offer
+from caudal.plan.candidate import Candidate
+from caudal.plan.question import Question
+from caudal.plan.report import NearestMiss
+from caudal.plan.screen import Curve, latency_s
+from caudal.plan.shapes import IllegalShape, Shape, name_serving
+from caudal.vocabulary.units import GIB
+
+
+def illegal_miss(shape: IllegalShape) -> NearestMiss:
+    """Return the smallest layout that the model does not allow, and the rule it breaks."""
+    return NearestMiss(
+        candidate=f"{shape.layout.gpus} GPUs, {shape.weight_format.name}, {shape.layout}",
+        reason=shape.problem.problem,
+        mend=shape.problem.remedy,
+    )
+
+
+def unsupported_miss(serving: Serving, gpu: GpuSpec, answer: SupportAnswer) -> NearestMiss:
+    """Return the cheapest GPU that does not run the formats, and why."""
+    return NearestMiss(
+        candidate=name_serving(serving, gpu),
+        reason=answer.reason,
+        mend="Choose another --precision or --kv-precision for this GPU, or another --engine.",
+    )
+
+
+def memory_miss(
+    question: Question, shape: Shape, gpu: GpuSpec, *, short_bytes: float
+) -> NearestMiss:
+    """Return the candidate that lacks the smallest share of its memory for one longest request."""
+    longest = question.workload.longest_tokens
+    mends = []
+    if shape.serving.kv_format.bytes_per_element > 1:
+        mends.append("--kv-precision fp8")
+    mends += [f"a context below {longest:,} tokens", "more GPUs", "a smaller --precision"]
+    return NearestMiss(
+        candidate=name_serving(shape.serving, gpu),
+        reason=(
+            f"lacks {short_bytes / GIB:.2f} GiB a GPU for one request of {longest:,} tokens, "
+            "counted at the careful end of the estimate"
+        ),
+        mend=f"{', '.join(mends[:-1])} or {mends[-1]}",
+    )
+
+
+def latency_miss(
+    question: Question,
+    shape: Shape,
+    gpu: GpuSpec,
+    *,
+    curve: Curve,
+    row: int,
+    concurrency: float,
+    replicas: int | None,
+) -> NearestMiss:
+    """Return the candidate that came closest to the SLO, with each objective it misses."""
+    name = name_serving(shape.serving, gpu)
+    if replicas is not None:
+        gpus = replicas * shape.serving.layout.gpus
+        return NearestMiss(
+            candidate=name,
+            reason=f"the load needs {replicas} replicas, {gpus} GPUs: more than --gpu allows",
+            mend=f"Allow {gpus} GPUs, or lower the load.",
+        )
+    if concurrency < 1:
+        return NearestMiss(
+            candidate=name,
+            reason="the KV pool holds less than one request of the mean length",
+            mend="Use --kv-precision fp8, more GPUs, or shorter requests.",
+        )
+    ratios, missed = [], []
+    best = _closest_batch(question, curve, row)
+    for objective in question.slo.objectives:
+        seconds = float(latency_s(curve, objective, question.workload)[row, best])
+        ratios.append(seconds / objective.at_most_s)
+        if seconds > objective.at_most_s:
+            missed.append(f"{objective.label} {_ms(seconds)} against {_ms(objective.at_most_s)}")
+    batch = float(curve.batches[best])
+    return NearestMiss(
+        candidate=name,
+        reason=f"even with {batch:.0f} in the batch: {'; '.join(missed)}",
+        mend=f"Allow {max(ratios):.2f} times the bound, shorter prompts, or a faster GPU.",
+    )
+
+
+def offer_miss(candidate: Candidate, offers: list[Offer]) -> NearestMiss:
+    """Return the smallest deployment that would serve but cannot be rented as asked."""
+    size, replicas = candidate.shape.serving.layout.gpus, candidate.replicas
+    largest = max((float(offer.total_gpus) for offer in offers), default=0.0)
+    if not offers:
+        reason = f"no offer of {candidate.gpu.name} passes the filters"
+    elif largest < size:
+        reason = f"one replica needs {size} GPUs in one instance, the largest offer has {largest:g}"
+    else:
+        reason = f"no offer has the {size * replicas} GPUs in stock"
+    return NearestMiss(
+        candidate=candidate.name,
+        reason=reason,
+        mend="Relax --region, --provider, --term, --max-price or --max-price-age.",
+    )
+
+
+def budget_miss(
+    candidate: Candidate, offer: Offer, *, usd_per_month: float, budget_usd_per_month: float
+) -> NearestMiss:
+    """Return the cheapest deployment of all, which still costs more than allowed."""
+    return NearestMiss(
+        candidate=f"{candidate.name} at {offer.provider}, {offer.term}",
+        reason=f"${usd_per_month:,.0f} a month against a budget of ${budget_usd_per_month:,.0f}",
+        mend=f"Allow ${usd_per_month:,.0f}, lower the load, or loosen the SLO.",
+    )
+
+
+def _closest_batch(question: Question, curve: Curve, row: int) -> int:
+    """Return the index of the batch whose worst objective is least exceeded."""
+    worst = np.zeros(curve.batches.size)
+    for objective in question.slo.objectives:
+        seconds = latency_s(curve, objective, question.workload)[row]
+        worst = np.maximum(worst, seconds / objective.at_most_s)
+    return int(worst.argmin())
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:,.0f} ms" if np.isfinite(seconds) else "without bound"

@@ -1,0 +1,119 @@
+"""The point at which a candidate runs under the load asked for, with ranges."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caudal.plan.candidate import Candidate
+from caudal.plan.report import Latency, Operation
+from caudal.plan.screen import latency_s
+from caudal.speed.gpus import GpuColumns
+from caudal.speed.steps import spread
+from caudal.traffic.slo import Metric, Objective, Slo
+from caudal.traffic.workload import Workload
+from caudal.vocabulary.estimate import Basis, Estimate
+from caudal.vocabulary.units import SECONDS_PER_HOUR, Seconds
+
+ALWAYS_SHOWN = ((Metric.TTFT, 0.95), (Metric.TPOT, 0.95))
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where one replica stands on its curve."""
+
+    batch: float
+    request_rate: float  # of one replica
+
+
+def point_of(candidate: Candidate, workload: Workload) -> Point:
+    """Return the batch and rate of one replica when the load is shared evenly.
+
+    Without a stated load (batch work without a daily amount) every replica runs at its largest.
+    """
+    rates = candidate.curve.request_rate[candidate.row]
+    batches = candidate.curve.batches
+    if workload.users is not None:
+        batch = workload.users / candidate.replicas
+        return Point(batch, float(np.interp(batch, batches, rates)))
+    if workload.rate is None:
+        return Point(candidate.batch, candidate.largest_rate)
+    rate = workload.rate / candidate.replicas
+    if rate < rates[0]:  # mostly idle: less than one sequence at a time, by Little's law
+        return Point(float(rate / rates[0]), rate)
+    return Point(float(np.interp(rate, rates, batches)), rate)
+
+
+def operation_of(candidate: Candidate, workload: Workload, slo: Slo) -> Operation:
+    """Return how the whole deployment runs at the load asked for."""
+    point = point_of(candidate, workload)
+    columns = GpuColumns.of([candidate.gpu])
+    widths = {
+        metric: _width(candidate, columns, metric) for metric in ("ttft", "tpot", "output_tok_s")
+    }
+    factor, basis = widths["output_tok_s"]
+    largest = candidate.largest_rate * candidate.replicas
+    utilisation = candidate.curve.prefill_utilisation[candidate.row]
+    return Operation(
+        replicas=candidate.replicas,
+        batch=point.batch,
+        request_rate=point.request_rate * candidate.replicas,
+        largest_rate=Estimate.within(largest, factor, basis),
+        latencies=tuple(
+            _latency(candidate, objective, asked, point, workload, widths)
+            for objective, asked in _objectives(slo)
+        ),
+        output_tokens_per_s=Estimate.within(
+            point.request_rate * candidate.replicas * workload.output_tokens, factor, basis
+        )
+        if workload.rate is None
+        else Estimate.exact(point.request_rate * candidate.replicas * workload.output_tokens),
+        prefill_utilisation=_at(candidate, utilisation, point.batch),
+    )
+
+
+def tokens_per_month(operation: Operation, workload: Workload, hours: float) -> float:
+    """Return the input and output tokens that a month of `hours` at the mean load carries."""
+    rate = workload.mean_rate or operation.request_rate
+    return rate * workload.sequence_tokens * hours * SECONDS_PER_HOUR
+
+
+def _objectives(slo: Slo) -> list[tuple[Objective, bool]]:
+    """Return what was asked, then the percentiles that every row shows; True where asked."""
+    asked = {(objective.metric, objective.percentile) for objective in slo.objectives}
+    shown = [
+        (Objective(metric, percentile, Seconds(0.0)), False)
+        for metric, percentile in ALWAYS_SHOWN
+        if metric not in {objective.metric for objective in slo.objectives}
+    ]
+    assert len(asked) == len(slo.objectives), "two bounds on one percentile"
+    return [(objective, True) for objective in slo.objectives] + shown
+
+
+def _latency(  # noqa: PLR0917
+    candidate: Candidate,
+    objective: Objective,
+    asked: bool,  # noqa: FBT001
+    point: Point,
+    workload: Workload,
+    widths: dict[str, tuple[float, Basis]],
+) -> Latency:
+    seconds = latency_s(candidate.curve, objective, workload)[candidate.row]
+    factor, basis = widths["tpot" if objective.metric is Metric.TPOT else "ttft"]
+    return Latency(
+        metric=objective.metric,
+        percentile=objective.percentile,
+        seconds=Estimate.within(_at(candidate, seconds, point.batch), factor, basis),
+        at_most_s=objective.at_most_s if asked else None,
+    )
+
+
+def _at(
+    candidate: Candidate, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], batch: float
+) -> float:
+    """Return a curve's value at `batch`; below one sequence that of one, the careful side."""
+    return float(np.interp(batch, candidate.curve.batches, values))
+
+
+def _width(candidate: Candidate, columns: GpuColumns, metric: str) -> tuple[float, Basis]:
+    factors, bases = spread(candidate.shape.work, columns, metric)
+    return float(factors[0]), bases[0]

@@ -1,0 +1,242 @@
+"""The search: every shape on every GPU, through the gates up to the SLO."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caudal.facts.gpu import GpuSpec
+from caudal.facts.precision import SupportAnswer
+from caudal.facts.support import kv_support, weight_support
+from caudal.fit.needs import memory_needs
+from caudal.fit.serving import Serving
+from caudal.plan.candidate import Candidate
+from caudal.plan.gates import Gates
+from caudal.plan.misses import illegal_miss, latency_miss, memory_miss, unsupported_miss
+from caudal.plan.question import Question
+from caudal.plan.report import Gate
+from caudal.plan.screen import Floats, Screened, screen_shape
+from caudal.plan.shapes import (
+    MOST_GPUS_IN_A_REPLICA,
+    IllegalShape,
+    Shape,
+    servings_of,
+    usual_weight_formats,
+)
+from caudal.speed.gpus import GpuColumns
+from caudal.speed.work import step_work
+from caudal.traffic.workload import Workload
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuRow:
+    """One GPU under consideration; `totals` are the GPU counts allowed, None for any."""
+
+    spec: GpuSpec
+    totals: tuple[int, ...] | None
+    usd_per_hour: float  # its lowest price, to rank misses; infinite where it has none
+
+
+@dataclass(slots=True)
+class Search:
+    """One pass over all shapes: what they share, and what was found."""
+
+    question: Question
+    gates: Gates
+    rows: tuple[GpuRow, ...]
+    found: list[Candidate] = field(default_factory=list)
+    shapes: int = 0
+    pairs: int = 0
+    _answers: dict[tuple[str, str, str], list[SupportAnswer]] = field(default_factory=dict)
+    _columns: dict[tuple[int, ...], GpuColumns] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Fill `found`, `shapes`, `pairs` and the gates."""
+        question = self.question
+        for engine in question.engines:
+            for serving in servings_of(
+                question.model,
+                engine,
+                weight_formats=question.weight_formats
+                or usual_weight_formats(question.model, engine),
+                kv_formats=question.kv_formats,
+                counts=replica_sizes(self.rows),
+                longest_tokens=question.workload.longest_tokens,
+            ):
+                self._consider(serving)
+
+    def _consider(self, serving: Serving | IllegalShape) -> None:
+        gpus = serving.layout.gpus
+        indices = [
+            index
+            for index, row in enumerate(self.rows)
+            if row.totals is None or max(row.totals) >= gpus
+        ]
+        self.shapes += 1
+        self.pairs += len(indices)
+        gate = self.gates[Gate.LAYOUT]
+        gate.reached += len(indices)
+        if isinstance(serving, IllegalShape):
+            gate.reject(len(indices), score=gpus, describe=lambda: illegal_miss(serving))
+            return
+        # Engines choose some limits by the size of the card: equal choices are one shape.
+        shapes: dict[Serving, list[int]] = {}
+        for index in self._supported(serving, indices):
+            shapes.setdefault(serving.on(self.rows[index].spec), []).append(index)
+        model = self.question.model
+        for chosen, members in shapes.items():
+            shape = Shape(
+                serving=chosen, needs=memory_needs(model, chosen), work=step_work(model, chosen)
+            )
+            self._screen(shape, members)
+
+    def _supported(self, serving: Serving, indices: Sequence[int]) -> list[int]:
+        """Return the indices of the GPUs that run the formats; reject the others."""
+        answers = self._support(serving)
+        gate = self.gates[Gate.PRECISION]
+        gate.reached += len(indices)
+        fallen = [index for index in indices if not answers[index].runs]
+        if fallen:
+            nearest = min(fallen, key=lambda index: self.rows[index].usd_per_hour)
+            gate.reject(
+                len(fallen),
+                score=self.rows[nearest].usd_per_hour,
+                describe=lambda: unsupported_miss(
+                    serving, self.rows[nearest].spec, answers[nearest]
+                ),
+            )
+        return [index for index in indices if answers[index].runs]
+
+    def _support(self, serving: Serving) -> list[SupportAnswer]:
+        """Return, for every GPU, the answer for the weights or, where it is worse, for the KV."""
+        key = (serving.engine.name, serving.weight_format.name, serving.kv_format.name)
+        if key not in self._answers:
+            answers = []
+            for row in self.rows:
+                weights = weight_support(row.spec, serving.weight_format, serving.engine)
+                kept = kv_support(row.spec, serving.kv_format, serving.engine)
+                answers.append(weights if kept.runs or not weights.runs else kept)
+            self._answers[key] = answers
+        return self._answers[key]
+
+    def _screen(self, shape: Shape, indices: list[int]) -> None:
+        key = tuple(indices)
+        if key not in self._columns:
+            self._columns[key] = GpuColumns.of([self.rows[index].spec for index in indices])
+        usable = np.array([float(self.rows[index].spec.usable_bytes) for index in indices])
+        screened = screen_shape(
+            shape, self._columns[key], usable, self.question.workload, self.question.slo
+        )
+        specs = [self.rows[index].spec for index in indices]
+        fits = screened.short_bytes <= 0
+        self._reject_short(shape, specs, screened, usable, np.flatnonzero(~fits))
+        replicas = replicas_needed(self.question.workload, screened)
+        totals = np.array(
+            [
+                allowed_total(shape.serving.layout.gpus, count, self.rows[index].totals)
+                for count, index in zip(replicas.tolist(), indices, strict=True)
+            ]
+        )
+        serves = fits & (totals > 0)
+        self.gates[Gate.SLO].reached += int(fits.sum())
+        self._reject_slow(shape, specs, screened, np.flatnonzero(fits & ~serves), replicas)
+        answers = self._support(shape.serving)
+        for position in np.flatnonzero(serves).tolist():
+            self.found.append(
+                Candidate(
+                    shape=shape,
+                    gpu=specs[position],
+                    support=answers[indices[position]],
+                    replicas=int(totals[position]) // shape.serving.layout.gpus,
+                    batch=float(screened.batch[position]),
+                    largest_rate=float(screened.largest_rate[position]),
+                    concurrency=float(screened.concurrency[position]),
+                    curve=screened.curve,
+                    row=position,
+                )
+            )
+
+    def _reject_short(
+        self,
+        shape: Shape,
+        specs: Sequence[GpuSpec],
+        screened: Screened,
+        usable: Floats,
+        fallen: Indices,
+    ) -> None:
+        gate = self.gates[Gate.FIT]
+        gate.reached += len(specs)
+        if not fallen.size:
+            return
+        share = screened.short_bytes / usable
+        nearest = int(fallen[share[fallen].argmin()])
+        short = float(screened.short_bytes[nearest])
+        gate.reject(
+            int(fallen.size),
+            score=float(share[nearest]),
+            describe=lambda: memory_miss(self.question, shape, specs[nearest], short_bytes=short),
+        )
+
+    def _reject_slow(
+        self,
+        shape: Shape,
+        specs: Sequence[GpuSpec],
+        screened: Screened,
+        fallen: Indices,
+        replicas: Floats,
+    ) -> None:
+        if not fallen.size:
+            return
+        # Those that meet the SLO but need more GPUs than allowed rank by how many more.
+        score = np.where(np.isfinite(replicas), 1.0 + replicas / 1e3, screened.slo_ratio)
+        nearest = int(fallen[score[fallen].argmin()])
+        needed = replicas[nearest]
+        self.gates[Gate.SLO].reject(
+            int(fallen.size),
+            score=float(score[nearest]),
+            describe=lambda: latency_miss(
+                self.question,
+                shape,
+                specs[nearest],
+                curve=screened.curve,
+                row=nearest,
+                concurrency=float(screened.concurrency[nearest]),
+                replicas=int(needed) if np.isfinite(needed) else None,
+            ),
+        )
+
+
+def replica_sizes(rows: Sequence[GpuRow]) -> frozenset[int]:
+    """Return the GPU counts that one replica may have."""
+    most = max(
+        (MOST_GPUS_IN_A_REPLICA if row.totals is None else max(row.totals) for row in rows),
+        default=0,
+    )
+    return frozenset(range(1, min(most, MOST_GPUS_IN_A_REPLICA) + 1))
+
+
+def replicas_needed(workload: Workload, screened: Screened) -> Floats:
+    """Return the replicas that carry the load on each GPU, infinite where none can, [gpus]."""
+    feasible = screened.batch > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if workload.users is not None:
+            needed = np.ceil(workload.users / np.floor(screened.batch))
+        elif workload.rate is not None:
+            needed = np.ceil(workload.rate / screened.largest_rate)
+        else:
+            needed = np.ones_like(screened.batch)
+    return np.where(feasible, needed, np.inf)
+
+
+def allowed_total(size: int, replicas: float, totals: tuple[int, ...] | None) -> int:
+    """Return how many GPUs to rent for `replicas` of `size` GPUs each, 0 where not allowed."""
+    if not np.isfinite(replicas):
+        return 0
+    least = size * ceil(replicas)
+    if totals is None:
+        return least
+    return min((total for total in totals if total >= least and total % size == 0), default=0)
