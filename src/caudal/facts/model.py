@@ -35,6 +35,7 @@ class GroupedQueryAttention:
     window_tokens: Tokens | None = None  # sliding window: older keys are never read again
     chunk_tokens: Tokens | None = None  # Llama 4: attends within fixed chunks of this length
     owns_kv: bool = True  # False: reads the cache of an earlier layer
+    owns_weights: bool = True  # False: stored outside the layer and shared (Zamba2)
     key_is_value: bool = False  # one tensor serves as both in the weights (Gemma 4 full layers)
     query_key_value_bias: bool = False
     output_bias: bool = False
@@ -56,7 +57,8 @@ class LatentAttention:
     value_head_dim: int
     indexer: SparseIndexer | None = None
     compression: int = 1  # tokens folded into one cache entry (DeepSeek V4), 1 where none are
-    window_tokens: Tokens | None = None
+    window_tokens: Tokens | None = None  # kept uncompressed, beside the compressed entries
+    attends_beyond_window: bool = True  # False: the window is all that is kept
     parameters: int | None = None  # where the projections differ from DeepSeek V2/V3's
     replicated_parameters: int = 0  # of these, what is whole on every GPU (DeepSeek V4)
     output_gate: bool = False  # a gate as wide as the heads' output (Kimi K3)

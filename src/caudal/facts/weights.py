@@ -154,7 +154,7 @@ def _small(role: Role, parameters: int) -> WeightGroup:
 
 def _mixer_groups(mixer: Mixer, hidden: int) -> Iterator[WeightGroup]:
     match mixer:
-        case GroupedQueryAttention():
+        case GroupedQueryAttention() if mixer.owns_weights:
             yield from _grouped_query_groups(mixer, hidden)
         case LatentAttention():
             yield from _latent_groups(mixer, hidden)
@@ -172,6 +172,8 @@ def _mixer_groups(mixer: Mixer, hidden: int) -> Iterator[WeightGroup]:
             )
         case CrossAttention():
             yield from _cross_groups(mixer, hidden)
+        case _:  # attention whose weights lie outside the layer
+            return
 
 
 def _grouped_query_groups(mixer: GroupedQueryAttention, hidden: int) -> Iterator[WeightGroup]:

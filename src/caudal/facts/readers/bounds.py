@@ -30,6 +30,7 @@ EXPERTS: Final = Bound(0, 16_384)  # Kimi K3: 896; 0 says dense
 SHARED: Final = Bound(0, 256)  # shared experts, DeepSeek V2: 2
 WIDTH_OR_NONE: Final = Bound(0, INTERMEDIATE.most)  # 0 says that the part is absent
 CONTEXT: Final = Bound(1, 1_073_741_824)  # Llama 4 Scout: 10,485,760
+CONTEXT_OR_NONE: Final = Bound(0, CONTEXT.most)
 STATE: Final = Bound(1, 16_384)  # Falcon-H1: 256
 PERIOD: Final = Bound(0, LAYERS.most)  # every how many layers something happens
 GROUPS: Final = Bound(1, 4_096)  # Mamba groups, output groups

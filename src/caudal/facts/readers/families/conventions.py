@@ -14,7 +14,6 @@ _LLAMA: Final = Conventions()
 _MISTRAL: Final = Conventions(query_key_value_bias=False, output_bias=False)
 _QWEN2: Final = Conventions(query_key_value_bias=True, output_bias=False)
 _QWEN3: Final = Conventions(query_key_norm=QueryKeyNorm.HEAD)
-_GEMMA2: Final = Conventions(tied=True, norms=4, full_every=2)
 _OLMO2: Final = Conventions(query_key_norm=QueryKeyNorm.PROJECTION)
 _GLM4: Final = Conventions(norms=4, output_bias=False)
 _CHOSEN_BY_CORRECTED_SCORE: Final = MixtureConventions(router_bias=True)
@@ -24,16 +23,21 @@ DECODERS: Final[dict[str, Conventions]] = {
     "baichuan": _LLAMA,
     "bitnet": Conventions(tied=True, inner_norms=True),
     "chatglm": Conventions(output_bias=False),
-    "cohere": Conventions(tied=True, norms=1),
+    "cohere": Conventions(tied=True, norms=1, query_key_norm_if_asked=QueryKeyNorm.PROJECTION),
     "cohere2": Conventions(tied=True, norms=1, full_every=4),
     "exaone4": Conventions(
         query_key_value_bias=False, output_bias=False, query_key_norm=QueryKeyNorm.HEAD
     ),
     "gemma": Conventions(tied=True),
-    "gemma2": _GEMMA2,
+    "gemma2": Conventions(tied=True, norms=4, full_every=2),
+    "gemma3": Conventions(tied=True, norms=4, full_every=6, query_key_norm=QueryKeyNorm.HEAD),
     "glm": Conventions(output_bias=False),
     "glm4": _GLM4,
-    "glm4_moe": Conventions(output_bias=False, mixture=_CHOSEN_BY_CORRECTED_SCORE),
+    "glm4_moe": Conventions(
+        output_bias=False,
+        query_key_norm_if_asked=QueryKeyNorm.HEAD,
+        mixture=_CHOSEN_BY_CORRECTED_SCORE,
+    ),
     "gpt_oss": Conventions(
         query_key_value_bias=True,
         output_bias=True,
@@ -58,6 +62,8 @@ DECODERS: Final[dict[str, Conventions]] = {
     "phi3": _MISTRAL,
     "phimoe": Conventions(norm_bias=True, head_bias=True),
     "qwen2": _QWEN2,
+    "qwen2_5_vl": _QWEN2,
+    "qwen2_vl": _QWEN2,
     "qwen2_moe": Conventions(
         query_key_value_bias=True,
         output_bias=False,
@@ -65,8 +71,12 @@ DECODERS: Final[dict[str, Conventions]] = {
     ),
     "qwen3": _QWEN3,
     "qwen3_moe": _QWEN3,
+    "qwen3_omni_moe": _QWEN3,
+    "qwen3_vl": _QWEN3,
+    "qwen3_vl_moe": _QWEN3,
     "seed_oss": Conventions(output_bias=None),
     "smollm3": Conventions(tied=True),
+    "step3p7": _LLAMA,
     "starcoder2": Conventions(tied=True, norm_bias=True, gated=False, feed_forward_bias=True),
 }
 """Families that differ from Llama in these facts only."""

@@ -40,6 +40,7 @@ class Conventions:
     query_key_value_bias: bool | None = None
     output_bias: bool | None = None
     query_key_norm: QueryKeyNorm = QueryKeyNorm.NONE
+    query_key_norm_if_asked: QueryKeyNorm = QueryKeyNorm.NONE  # with `use_qk_norm`
     norms: int = 2  # a layer
     norm_bias: bool = False  # LayerNorm with a bias; else RMSNorm
     inner_norms: bool = False  # before the output and down projections (BitNet)
@@ -102,13 +103,16 @@ def read_attentions(
     output_bias = conventions.output_bias
     if output_bias is None:
         output_bias = fields.flag("attention_out_bias", default=bias)
+    norm = conventions.query_key_norm
+    if fields.flag("use_qk_norm", default=False) and norm is QueryKeyNorm.NONE:
+        norm = conventions.query_key_norm_if_asked
     by_reach: dict[Reach, GroupedQueryAttention] = {}
     for reach in (reaches := read_reaches(fields, layers, pattern=conventions.full_every)):
         if reach not in by_reach:
             by_reach[reach] = grouped_query(
                 heads,
                 reach=reach,
-                norm=conventions.query_key_norm,
+                norm=norm,
                 query_key_value_bias=bias,
                 output_bias=output_bias,
                 sinks=heads.heads if conventions.sinks else 0,

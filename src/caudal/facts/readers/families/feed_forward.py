@@ -21,6 +21,7 @@ SHARED_WIDTH_NAMES: Final = (
     "moe_shared_expert_intermediate_size",
     "shared_expert_intermediate_size",
     "share_expert_dim",
+    "shared_intermediate_size",
 )
 SHARED_COUNT_NAMES: Final = ("n_shared_experts", "num_shared_experts")
 DENSE_WIDTH_NAMES: Final = (

@@ -24,11 +24,12 @@ from caudal.vocabulary.units import Tokens
 INDEXER_KEY_SCALE_BYTES: Final = 4  # one FP32 scale beside an FP8 key of index_head_dim elements
 
 
-def read_latent(fields: ConfigFields) -> Shape:
+def read_latent(fields: ConfigFields, *, corrected_scores: bool = True) -> Shape:
     """Return the shape of a DeepSeek V2/V3-like model."""
     layers = layer_count(fields)
     hidden = hidden_size(fields)
-    corrected = fields.text("topk_method", default="noaux_tc") == "noaux_tc"
+    method = "noaux_tc" if corrected_scores else "greedy"
+    corrected = fields.text("topk_method", default=method) == "noaux_tc"
     feed_forwards = read_feed_forwards(
         fields, layers, mixture=MixtureConventions(router_bias=corrected)
     )
