@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from caudal.cli.documents import json_value
 from caudal.vocabulary.errors import (
     CaudalError,
     InvalidInputError,
@@ -70,16 +71,20 @@ class Failure:
     where: str | None  # the option, argument or command it is about, where that is known
     exit_code: int
 
-    def document(self) -> dict[str, dict[str, str | None]]:
-        """Return the JSON document, the same for all commands."""
-        return {
-            "error": {
-                "code": self.code,
-                "problem": self.problem,
-                "remedy": self.remedy,
-                "where": self.where,
-            }
-        }
+    @property
+    def body(self) -> "ErrorBody":
+        """Return what a document says about it."""
+        return ErrorBody(code=self.code, problem=self.problem, remedy=self.remedy, where=self.where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorBody:
+    """An error in a JSON document, the same for all commands."""
+
+    code: str  # stable, see docs/errors.md
+    problem: str  # what is wrong, with names and values
+    remedy: str  # what to do about it
+    where: str | None  # the option, argument or file it is about, where that is known
 
 
 def failure_of(error: Exception) -> Failure:
@@ -101,7 +106,7 @@ def failure_of(error: Exception) -> Failure:
 def print_failure(failure: Failure, *, as_json: bool) -> None:
     """Print the text to stderr and, if asked, the JSON document to standard output."""
     if as_json:
-        click.echo(json.dumps(failure.document(), indent=2))
+        click.echo(json.dumps({"error": json_value(failure.body)}, indent=2))
     place = f"{failure.where}: " if failure.where and failure.where not in failure.problem else ""
     click.echo(f"error: {place}{failure.problem}", err=True)
     click.echo(f"remedy: {failure.remedy} [{failure.code}]", err=True)

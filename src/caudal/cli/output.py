@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import Final
 
 import click
@@ -34,6 +35,16 @@ def print_heading(text: str) -> None:
     """Print a heading, bold on a terminal that wants colours (NO_COLOR is honoured)."""
     plain = bool(os.environ.get("NO_COLOR")) or not sys.stdout.isatty()
     click.echo(text if plain else click.style(text, bold=True))
+
+
+def print_sections(sections: Iterable[tuple[str, str]]) -> None:
+    """Print sections with a blank line between, each under its heading if it has one."""
+    for at, (heading, text) in enumerate(sections):
+        if at:
+            click.echo()
+        if heading:
+            print_heading(heading)
+        print_text(text)
 
 
 def print_document(command: str, payload: object) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from caudal.cli.figures import age_text, figure, gibibytes, marks_used, ranged
-from caudal.cli.table import Column, render_table, wrap_text
+from caudal.cli.table import Column, bullets, render_table, wrap_text
 from caudal.offers.offer import Age
 from caudal.plan.report import DerivationStep, GateReport, Latency, PlanReport, PlanRow
 from caudal.traffic.slo import Metric
@@ -101,15 +101,6 @@ def explain_text(steps: Sequence[DerivationStep], *, width: int) -> Iterator[tup
             if step.section == section:
                 lines += _step_lines(step, width=width)
         yield section.capitalize(), "\n".join(lines)
-
-
-def bullets(sentences: Sequence[str], *, width: int) -> str:
-    """Return one line a sentence, with a dash before and the rest of it indented."""
-    lines = []
-    for sentence in sentences:
-        first, *rest = wrap_text(sentence, width - 2) or [""]
-        lines += [f"- {first}", *(f"  {line}" for line in rest)]
-    return "\n".join(lines)
 
 
 def layout_text(row: PlanRow) -> str:

@@ -68,6 +68,15 @@ def render_pairs(pairs: Sequence[tuple[str, str]], *, width: int) -> str:
     return "\n".join(lines)
 
 
+def bullets(sentences: Sequence[str], *, width: int) -> str:
+    """Return one line a sentence, with a dash before and the rest of it indented."""
+    lines = []
+    for sentence in sentences:
+        first, *rest = wrap_text(sentence, width - 2) or [""]
+        lines += [f"- {first}", *(f"  {line}" for line in rest)]
+    return "\n".join(lines)
+
+
 def shown_width(text: str) -> int:
     """Return how many terminal cells `text` occupies."""
     if text.isascii():
