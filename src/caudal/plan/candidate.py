@@ -19,8 +19,7 @@ class Candidate:
     batch: float  # largest that memory and the SLO allow in one replica
     largest_rate: float  # of one replica, requests/s
     concurrency: float  # sequences of the mean length that memory holds in one replica
-    curve: Curve
-    row: int  # of this GPU in the curve
+    curve: Curve  # of this GPU, arrays [batches]
 
     @property
     def gpus(self) -> int:

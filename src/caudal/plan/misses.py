@@ -11,7 +11,7 @@ from caudal.plan.question import Question
 from caudal.plan.report import NearestMiss
 from caudal.plan.screen import Curve, latency_s
 from caudal.plan.shapes import IllegalShape, Shape, name_serving
-from caudal.vocabulary.units import GIB
+from caudal.vocabulary.units import GIB, MIB
 
 
 def illegal_miss(shape: IllegalShape) -> NearestMiss:
@@ -44,7 +44,7 @@ def memory_miss(
     return NearestMiss(
         candidate=name_serving(shape.serving, gpu),
         reason=(
-            f"lacks {short_bytes / GIB:.2f} GiB a GPU for one request of {longest:,} tokens, "
+            f"lacks {_size(short_bytes)} a GPU for one request of {longest:,} tokens, "
             "counted at the careful end of the estimate"
         ),
         mend=f"{', '.join(mends[:-1])} or {mends[-1]}",
@@ -57,7 +57,6 @@ def latency_miss(
     gpu: GpuSpec,
     *,
     curve: Curve,
-    row: int,
     concurrency: float,
     replicas: int | None,
 ) -> NearestMiss:
@@ -77,9 +76,9 @@ def latency_miss(
             mend="Use --kv-precision fp8, more GPUs, or shorter requests.",
         )
     ratios, missed = [], []
-    best = _closest_batch(question, curve, row)
+    best = _closest_batch(question, curve)
     for objective in question.slo.objectives:
-        seconds = float(latency_s(curve, objective, question.workload)[row, best])
+        seconds = float(latency_s(curve, objective, question.workload)[best])
         ratios.append(seconds / objective.at_most_s)
         if seconds > objective.at_most_s:
             missed.append(f"{objective.label} {_ms(seconds)} against {_ms(objective.at_most_s)}")
@@ -87,7 +86,10 @@ def latency_miss(
     return NearestMiss(
         candidate=name,
         reason=f"even with {batch:.0f} in the batch: {'; '.join(missed)}",
-        mend=f"Allow {max(ratios):.2f} times the bound, shorter prompts, or a faster GPU.",
+        mend=(
+            f"Loosen the bound by {max(max(ratios) - 1, 1e-4):.2%}, shorten prompts, "
+            "or take a faster GPU."
+        ),
     )
 
 
@@ -119,14 +121,20 @@ def budget_miss(
     )
 
 
-def _closest_batch(question: Question, curve: Curve, row: int) -> int:
+def _closest_batch(question: Question, curve: Curve) -> int:
     """Return the index of the batch whose worst objective is least exceeded."""
     worst = np.zeros(curve.batches.size)
     for objective in question.slo.objectives:
-        seconds = latency_s(curve, objective, question.workload)[row]
+        seconds = latency_s(curve, objective, question.workload)
         worst = np.maximum(worst, seconds / objective.at_most_s)
     return int(worst.argmin())
 
 
 def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:,.0f} ms" if np.isfinite(seconds) else "without bound"
+    if not np.isfinite(seconds):
+        return "without bound"
+    return f"{seconds * 1e3:,.1f} ms" if seconds < 10 else f"{seconds:,.1f} s"
+
+
+def _size(amount: float) -> str:
+    return f"{amount / GIB:.1f} GiB" if amount >= GIB / 10 else f"{amount / MIB:.1f} MiB"

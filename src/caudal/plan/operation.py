@@ -30,7 +30,7 @@ def point_of(candidate: Candidate, workload: Workload) -> Point:
 
     Without a stated load (batch work without a daily amount) every replica runs at its largest.
     """
-    rates = candidate.curve.request_rate[candidate.row]
+    rates = candidate.curve.request_rate
     batches = candidate.curve.batches
     if workload.users is not None:
         batch = workload.users / candidate.replicas
@@ -52,7 +52,7 @@ def operation_of(candidate: Candidate, workload: Workload, slo: Slo) -> Operatio
     }
     factor, basis = widths["output_tok_s"]
     largest = candidate.largest_rate * candidate.replicas
-    utilisation = candidate.curve.prefill_utilisation[candidate.row]
+    utilisation = candidate.curve.prefill_utilisation
     return Operation(
         replicas=candidate.replicas,
         batch=point.batch,
@@ -97,7 +97,7 @@ def _latency(  # noqa: PLR0917
     workload: Workload,
     widths: dict[str, tuple[float, Basis]],
 ) -> Latency:
-    seconds = latency_s(candidate.curve, objective, workload)[candidate.row]
+    seconds = latency_s(candidate.curve, objective, workload)
     factor, basis = widths["tpot" if objective.metric is Metric.TPOT else "ttft"]
     return Latency(
         metric=objective.metric,

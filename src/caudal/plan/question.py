@@ -1,6 +1,6 @@
 """From what a user gave to one complete question, with every assumption written down."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from math import isfinite
 
@@ -232,7 +232,7 @@ class Wishes:
     precisions: tuple[str, ...] = ()  # "native" is the checkpoint's own
     kv_precisions: tuple[str, ...] = ()
     engines: tuple[EngineSpec, ...] = ()
-    offers: OfferQuery = OfferQuery()
+    offers: OfferQuery = field(default_factory=OfferQuery)
     budget_usd_per_month: Decimal | None = None
     top: int = 10
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Survivors onto offers: the cheapest way for each GPU, precision, provider and term, in order."""
+"""Survivors onto offers: the cheapest for each GPU, precision and provider, in order."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """All choices, cheapest first, one for each GPU, precision, provider and term."""
+    """The choices, cheapest first; each GPU, precision and provider once metered, once termed."""
 
     choices: tuple[Choice, ...]
     priced: int  # pairs of a candidate and an offer that can host it
@@ -118,16 +118,16 @@ def _within_budget(
 
 
 def _first_of_each(found: list[_Hosted], most: int) -> tuple[Choice, ...]:
-    """Return the first `most` in order, each GPU, precision, provider and term once."""
+    """Return the first `most`: each GPU, precision, provider once metered and once termed."""
     choices: list[Choice] = []
-    seen: set[tuple[str, str, str, str]] = set()
+    seen: set[tuple[str, str, str, bool]] = set()
     for hosted in sorted(found, key=_hosted_order):
         candidate, offer = hosted.candidate, hosted.columns.offers[hosted.offer]
         key = (
             candidate.gpu.id,
             candidate.shape.serving.weight_format.name,
             offer.provider,
-            offer.term.value,
+            offer.term.is_metered,
         )
         if key in seen:
             continue

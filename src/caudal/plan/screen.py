@@ -37,6 +37,18 @@ class Curve:
     prefill_utilisation: Floats  # of the engine's time
     queue_utilisation: Floats  # of the prefill queue, 1 where it is saturated
 
+    def on(self, gpu: int) -> "Curve":
+        """Return the curve of one GPU; every array is [batches]."""
+        return Curve(
+            batches=self.batches,
+            tpot_s=self.tpot_s[gpu],
+            prefill_s=self.prefill_s[gpu],
+            prompt_s=self.prompt_s[gpu],
+            request_rate=self.request_rate[gpu],
+            prefill_utilisation=self.prefill_utilisation[gpu],
+            queue_utilisation=self.queue_utilisation[gpu],
+        )
+
 
 def batch_grid(most: float) -> Floats:
     """Return decode batches from 1 to `most`, evenly spaced on a logarithmic scale, [batches]."""
@@ -74,7 +86,7 @@ def curve_of(shape: Shape, gpus: GpuColumns, workload: Workload) -> Curve:
 
 
 def latency_s(curve: Curve, objective: Objective, workload: Workload) -> Floats:
-    """Return the metric's percentile at every batch of the curve, [gpus, batches]."""
+    """Return the metric's percentile at every batch of the curve, in the curve's shape."""
     match objective.metric:
         case Metric.TTFT:
             return ttft_s(curve, objective.percentile, workload)
@@ -88,23 +100,28 @@ def latency_s(curve: Curve, objective: Objective, workload: Workload) -> Floats:
 
 
 def ttft_s(curve: Curve, percentile: float, workload: Workload) -> Floats:
-    """Return the wait for the prefill queue, the prompt's own prefill, and the step under way.
-
-    In a closed loop of users the next prompt comes when an answer ends, so prompts arrive more
-    evenly than Poisson's; service times are then taken as constant.
-    """
+    """Return the wait for the prefill queue, the prompt's own prefill, and the step under way."""
     wait = wait_quantile_s(
         percentile,
         utilisation=curve.queue_utilisation,
         service_s=curve.prompt_s,
-        variation=0.0 if workload.mode is Mode.CLOSED else PROMPT_VARIATION,
+        variation=prompt_variation(workload),
     )
     return np.asarray(wait + curve.prompt_s + curve.tpot_s)
 
 
+def prompt_variation(workload: Workload) -> float:
+    """Return the coefficient of variation of prompt lengths that waiting is reckoned with.
+
+    In a closed loop of users the next prompt comes when an answer ends, so prompts arrive more
+    evenly than Poisson's; service times are then taken as constant.
+    """
+    return 0.0 if workload.mode is Mode.CLOSED else PROMPT_VARIATION
+
+
 def tpot_s(curve: Curve, percentile: float, workload: Workload) -> Floats:
     """Return the TPOT percentile over requests."""
-    growth = np.gradient(curve.tpot_s, curve.batches, axis=1)
+    growth = np.gradient(curve.tpot_s, curve.batches, axis=-1)
     return tpot_quantile_s(
         percentile,
         tpot_s=curve.tpot_s,
@@ -147,13 +164,15 @@ def screen_shape(
 ) -> Screened:
     """Return what the shape carries on each GPU, by memory first and by latency then."""
     kv = shape.needs.kv
-    pools = [shape.needs.kv_pool_bytes(usable) for usable in usable_bytes.tolist()]
+    sizes, where = np.unique(usable_bytes, return_inverse=True)  # many cards are of one size
+    pools = [shape.needs.kv_pool_bytes(usable) for usable in sizes.tolist()]
     longest = kv.bytes_for(sequences=1, tokens=workload.longest_tokens)
-    short = np.array([max(longest - pool.low, 0.0) for pool in pools])
+    short = np.array([max(longest - pool.low, 0.0) for pool in pools])[where]
     held = [kv.sequences(pool.value, tokens=workload.sequence_tokens) for pool in pools]
-    concurrency = np.floor(np.minimum(held, shape.serving.sequences))
-    curve = curve_of(shape, gpus, workload)
-    ratio = worst_ratio(curve, slo, workload)
+    concurrency = np.floor(np.minimum(held, shape.serving.sequences))[where]
+    with np.errstate(invalid="ignore", divide="ignore"):  # NaN where no rate is published
+        curve = curve_of(shape, gpus, workload)
+        ratio = worst_ratio(curve, slo, workload)
     allowed = (ratio <= 1.0) & (curve.batches <= concurrency[:, None])
     # Latency grows with the batch, so the allowed ones are the first of the grid.
     count = np.where(short <= 0, allowed.cumprod(axis=1).sum(axis=1), 0)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caudal.facts.gpu import GpuSpec
+from caudal.facts.layout import Layout
 from caudal.facts.precision import SupportAnswer
 from caudal.facts.support import kv_support, weight_support
 from caudal.fit.needs import memory_needs
@@ -22,6 +23,7 @@ from caudal.plan.shapes import (
     MOST_GPUS_IN_A_REPLICA,
     IllegalShape,
     Shape,
+    is_usual_on,
     servings_of,
     usual_weight_formats,
 )
@@ -52,6 +54,7 @@ class Search:
     shapes: int = 0
     pairs: int = 0
     _answers: dict[tuple[str, str, str], list[SupportAnswer]] = field(default_factory=dict)
+    _classes: dict[tuple[str, Layout], list[int]] = field(default_factory=dict)
     _columns: dict[tuple[int, ...], GpuColumns] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -70,11 +73,14 @@ class Search:
                 self._consider(serving)
 
     def _consider(self, serving: Serving | IllegalShape) -> None:
-        gpus = serving.layout.gpus
+        gpus, stored = serving.layout.gpus, serving.weight_format.name
+        native = stored == self.question.model.checkpoint.weight_format
+        asked = native or bool(self.question.weight_formats)
         indices = [
             index
             for index, row in enumerate(self.rows)
-            if row.totals is None or max(row.totals) >= gpus
+            if (row.totals is None or max(row.totals) >= gpus)
+            and (asked or is_usual_on(stored, row.spec))
         ]
         self.shapes += 1
         self.pairs += len(indices)
@@ -83,16 +89,30 @@ class Search:
         if isinstance(serving, IllegalShape):
             gate.reject(len(indices), score=gpus, describe=lambda: illegal_miss(serving))
             return
-        # Engines choose some limits by the size of the card: equal choices are one shape.
-        shapes: dict[Serving, list[int]] = {}
+        model, classes = self.question.model, self._size_classes(serving)
+        members: dict[int, list[int]] = {}
         for index in self._supported(serving, indices):
-            shapes.setdefault(serving.on(self.rows[index].spec), []).append(index)
-        model = self.question.model
-        for chosen, members in shapes.items():
+            members.setdefault(classes[index], []).append(index)
+        for group in members.values():
+            chosen = serving.on(self.rows[group[0]].spec)
             shape = Shape(
                 serving=chosen, needs=memory_needs(model, chosen), work=step_work(model, chosen)
             )
-            self._screen(shape, members)
+            self._screen(shape, group)
+
+    def _size_classes(self, serving: Serving) -> list[int]:
+        """Return a number for every GPU, equal for those on which the engine's limits are equal.
+
+        Engines choose some limits by the size of the card and the layout, not by the formats, so
+        GPUs of one class make one shape.
+        """
+        key = (serving.engine.name, serving.layout)
+        if key not in self._classes:
+            numbers: dict[Serving, int] = {}
+            self._classes[key] = [
+                numbers.setdefault(serving.on(row.spec), len(numbers)) for row in self.rows
+            ]
+        return self._classes[key]
 
     def _supported(self, serving: Serving, indices: Sequence[int]) -> list[int]:
         """Return the indices of the GPUs that run the formats; reject the others."""
@@ -155,8 +175,7 @@ class Search:
                     batch=float(screened.batch[position]),
                     largest_rate=float(screened.largest_rate[position]),
                     concurrency=float(screened.concurrency[position]),
-                    curve=screened.curve,
-                    row=position,
+                    curve=screened.curve.on(position),
                 )
             )
 
@@ -202,8 +221,7 @@ class Search:
                 self.question,
                 shape,
                 specs[nearest],
-                curve=screened.curve,
-                row=nearest,
+                curve=screened.curve.on(nearest),
                 concurrency=float(screened.concurrency[nearest]),
                 replicas=int(needed) if np.isfinite(needed) else None,
             ),

@@ -55,6 +55,21 @@ def usual_weight_formats(model: ModelSpec, engine: EngineSpec) -> tuple[str, ...
     return tuple(names)
 
 
+def is_usual_on(name: str, gpu: GpuSpec) -> bool:
+    """Return whether a usual format is worth trying on a GPU that may have a better one.
+
+    INT8 products serve GPUs without FP8, and FP4 checkpoints those with FP4: elsewhere FP8 and
+    4-bit weights take as many bytes and are as fast or faster.
+    """
+    match name:
+        case "int8":
+            return not gpu.native_fp8
+        case "nvfp4":
+            return gpu.native_fp4
+        case _:
+            return True
+
+
 def possible_layouts(counts: frozenset[int], engine: EngineSpec) -> tuple[Layout, ...]:
     """Return every split of these GPU counts into tensor and pipeline that the engine has."""
     return tuple(
