@@ -193,7 +193,7 @@ def _sections(
         ("checkpoint", UNKNOWN if size is None else format_bytes_gib(size)),
         ("hidden", f"{model.hidden:,}"),
         ("vocabulary", f"{model.vocabulary:,}" + (", tied" if model.tied_embeddings else "")),
-        ("KV a token", f"{format_bytes_gib(kv_bytes)} that a long context adds, in 16 bit on one GPU"),
+        ("KV a token", f"{format_bytes_gib(kv_bytes)} in 16 bit on one GPU, in a long context"),
         ("licence", model.licence),
         ("also called", ", ".join(model.aliases) or UNKNOWN),
         ("shape from", f"{model.confidence.value}: {model.source.where} ({model.source.read_on})"),
