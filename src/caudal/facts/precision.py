@@ -102,10 +102,11 @@ class KvFormat:
 
 
 class Support(StrEnum):
-    """What a GPU and an engine make of a weight format."""
+    """What a GPU and an engine make of a weight or KV format."""
 
     NATIVE = "native"  # multiplied in the format's own arithmetic
     WEIGHT_ONLY = "weight-only"  # stored so, multiplied in 16 bit
+    STORAGE_ONLY = "storage only"  # a KV cache kept so and converted on use
     UNSUPPORTED = "not supported"
     UNKNOWN = "unknown"
 
@@ -121,4 +122,4 @@ class SupportAnswer:
     @property
     def runs(self) -> bool:
         """Return whether a server would start with it, as far as is known."""
-        return self.support in {Support.NATIVE, Support.WEIGHT_ONLY}
+        return self.support not in {Support.UNSUPPORTED, Support.UNKNOWN}
