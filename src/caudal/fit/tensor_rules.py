@@ -170,18 +170,13 @@ def _storage_rules(
 def _expert_storage_rules(
     mixture: MixtureFeedForward, rule: LayoutRule, group: int
 ) -> Iterator[TensorRule]:
-    if rule is LayoutRule.FP8_BLOCK and mixture.gated:
-        # gate and up are one matrix whose rows must be whole blocks even on one GPU (vllm#54178)
-        yield TensorRule(
-            rule=rule,
-            what="gate and up of an expert",
-            size=2 * mixture.expert_intermediate,
-            block=group,
-            unsliced_too=True,
-        )
-    block = group if rule is LayoutRule.FP8_BLOCK else min(group, SMALLEST_EXPERT_GROUP)
+    blocked = rule is LayoutRule.FP8_BLOCK
     yield TensorRule(
-        rule=rule, what="width of an expert", size=mixture.expert_intermediate, block=block
+        rule=rule,
+        what="width of an expert",
+        size=mixture.expert_intermediate,
+        block=group if blocked else min(group, SMALLEST_EXPERT_GROUP),
+        unsliced_too=blocked,  # gate and up meet in one matrix, each of whole blocks
     )
 
 
