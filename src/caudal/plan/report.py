@@ -151,7 +151,6 @@ class PlanReport:
     notes: tuple[str, ...]  # what the reader should know: ambiguous names, stale prices ...
     longest_tokens: Tokens
     oldest_price_days: int | None = None
-    unit_tokens_per_month: float = 0.0
 
     @property
     def binding_gate(self) -> GateReport | None:
