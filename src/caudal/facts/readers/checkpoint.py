@@ -1,11 +1,11 @@
 """How a checkpoint stores its weights, by its `torch_dtype` and `quantization_config`.
 
-Layer indices in the lists of modules become `*`, so that a list of hundreds of modules becomes a
-few patterns; a pattern that holds for some layers only keeps their number.
+Modules left in 16 bit keep the names that the file gives them; where all layers are listed one by
+one, a `*` stands for them. Norms and biases, which no format quantises, are left out.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -36,11 +36,13 @@ _MODELOPT: Final = {
     "W4A8_MXFP4_FP8": "mxfp4",
     "MXFP4": "mxfp4",
 }
-_LAYER_INDEX: Final = re.compile(r"(?<=\.)\d+(?=[.*]|$)")
+_LAYER_INDEX: Final = re.compile(r"(?<=layers\.)\d+(?=[.*]|$)")
+_SMALL: Final = re.compile(r"norm|bias|eh_proj|rotary")  # nothing that would be quantised
+_GROUP_SIZE: Final = bounds.Bound(-1, 65_536)  # -1: a whole row
 _BULK: Final = ("experts", "mlp", "feed_forward", "ffn")  # where most weights of a model are
 
 
-def read_checkpoint(outer: ConfigFields, inner: ConfigFields) -> CheckpointFormat:
+def read_checkpoint(outer: ConfigFields, inner: ConfigFields, *, layers: int) -> CheckpointFormat:
     """Return how the weights are stored, and which modules are left out of the quantisation.
 
     Raises:
@@ -48,9 +50,16 @@ def read_checkpoint(outer: ConfigFields, inner: ConfigFields) -> CheckpointForma
     """
     section = outer.section("quantization_config") or inner.section("quantization_config")
     if section is None:
-        section = outer.section("compression_config")
-    if section is None:
         return CheckpointFormat(weight_format=_plain(outer, inner))
+    stored = _read_section(section)
+    if outer.text("expert_dtype", default="") == "fp4":  # DeepSeek V4: experts in MXFP4
+        rest = stored.weight_format
+        formats = tuple((module, rest) for module in ("*self_attn*", "*shared_experts*"))
+        stored = replace(stored, weight_format="mxfp4", module_formats=formats)
+    return replace(stored, kept_modules=_merged(stored.kept_modules, layers))
+
+
+def _read_section(section: ConfigFields) -> CheckpointFormat:
     nested = section.section("quantization")  # modelopt's hf_quant_config.json
     if nested is not None or section.has("quant_algo"):
         return _modelopt(nested or section, section)
@@ -60,11 +69,7 @@ def read_checkpoint(outer: ConfigFields, inner: ConfigFields) -> CheckpointForma
     read = _METHODS.get(method)
     if read is None:
         raise _unknown(section, method or "without a quant_method")
-    stored = read(section)
-    if outer.text("expert_dtype", default="") == "fp4":  # DeepSeek V4: experts in MXFP4
-        rest = (("*self_attn*", stored.weight_format), ("*shared_experts*", stored.weight_format))
-        return replace(stored, weight_format="mxfp4", module_formats=rest)
-    return stored
+    return read(section)
 
 
 def _plain(outer: ConfigFields, inner: ConfigFields) -> str:
@@ -90,16 +95,22 @@ def _eight_bit_float(section: ConfigFields) -> CheckpointFormat:
 
 
 def _bitsandbytes(section: ConfigFields) -> CheckpointFormat:
-    four_bit = section.flag("load_in_4bit", default=False)
-    return _stored(section, "nf4" if four_bit else "int8-weight-only")
+    if not section.flag("load_in_4bit", default=False):
+        return _stored(section, "int8-weight-only")
+    double = section.flag("bnb_4bit_use_double_quant", default=False)
+    return _stored(section, "nf4" if double else "nf4-plain")
 
 
 def _integer(section: ConfigFields) -> CheckpointFormat:
     bits = section.integer("bits", "w_bit", within=bounds.Bound(2, 8), default=4)
-    named = {4: "int4", 8: "int8-weight-only"}.get(bits)
-    if named is None:
+    if bits not in {4, 8}:
         raise _unknown(section, f"with {bits} bits")
-    return _stored(section, named)
+    return _stored(section, _four_bit(section) if bits == 4 else "int8-weight-only")
+
+
+def _four_bit(fields: ConfigFields) -> str:
+    size = fields.integer("group_size", "q_group_size", within=_GROUP_SIZE, default=128)
+    return "int4-g32" if size == 32 else "int4"
 
 
 def _modelopt(quantization: ConfigFields, section: ConfigFields) -> CheckpointFormat:
@@ -138,10 +149,7 @@ def _grouped(section: ConfigFields) -> CheckpointFormat:
         kv_format=_kv_format(section),
         kept_modules=_kept(section),
         module_formats=tuple(
-            (pattern, named)
-            for named, targets in found
-            if named != bulk
-            for pattern in _patterns(targets)
+            (pattern, named) for named, targets in found if named != bulk for pattern in targets
         ),
     )
 
@@ -158,7 +166,7 @@ def _group_format(section: ConfigFields, group: ConfigFields) -> str:
         raise group.missing(("weights",), allowed="an object with num_bits and type")
     bits = weights.integer("num_bits", within=bounds.Bound(1, 16))
     kind = weights.text("type", default="int")
-    size = weights.integer("group_size", within=bounds.Bound(-1, 65_536), default=0)
+    size = weights.integer("group_size", within=_GROUP_SIZE, default=0)
     blocks = weights.text("strategy", default="") == "block" or weights.has("block_structure")
     quantised_activations = group.section("input_activations") is not None
     match kind, bits:
@@ -169,7 +177,7 @@ def _group_format(section: ConfigFields, group: ConfigFields) -> str:
         case "int", 8:
             return "int8" if quantised_activations else "int8-weight-only"
         case "int", 4:
-            return "int4"
+            return _four_bit(weights)
         case _:
             raise _unknown(section, f"with {bits}-bit {kind} weights")
 
@@ -194,11 +202,22 @@ def _kept(section: ConfigFields) -> tuple[str, ...]:
         "llm_int8_skip_modules",
     ):
         listed.extend(section.texts(name) or ())
-    return _patterns(listed)
+    return tuple(dict.fromkeys(module for module in listed if not _SMALL.search(module)))
 
 
-def _patterns(modules: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_LAYER_INDEX.sub("*", module) for module in modules))
+def _merged(modules: tuple[str, ...], layers: int) -> tuple[str, ...]:
+    """Return the modules with those named in every layer written once."""
+    indices: dict[str, set[int]] = {}
+    names: dict[str, str] = {}
+    for module in modules:
+        name = names[module] = _LAYER_INDEX.sub("*", module)
+        found = _LAYER_INDEX.search(module)
+        if found is not None:
+            indices.setdefault(name, set()).add(int(found.group()))
+    whole = {name for name, found in indices.items() if found.issuperset(range(layers))}
+    return tuple(
+        dict.fromkeys(names[module] if names[module] in whole else module for module in modules)
+    )
 
 
 def _unknown(section: ConfigFields, what: str) -> UnsupportedModelError:

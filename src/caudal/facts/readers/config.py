@@ -66,7 +66,7 @@ def model_from_config(
     outer = ConfigFields(config, file=name)
     inner = _text_section(outer)
     family, shape = _read_shape(outer, inner)
-    vision = read_vision(outer)
+    vision = read_vision(outer, inner)
     notes = (outer.text("_note", default=""), shape.note, vision.note)
     model = ModelSpec(
         id=outer.text("_id", default=name),
@@ -76,7 +76,7 @@ def model_from_config(
         vocabulary=shape.vocabulary,
         tied_embeddings=outer.flag("tie_word_embeddings", default=shape.tied_embeddings),
         max_context_tokens=Tokens(shape.max_context_tokens),
-        checkpoint=read_checkpoint(outer, inner),
+        checkpoint=read_checkpoint(outer, inner, layers=len(shape.layers)),
         position_parameters=shape.position_parameters,
         final_norm_elements=shape.final_norm_elements,
         per_layer_embedding_parameters=shape.per_layer_embedding_parameters,

@@ -1,6 +1,5 @@
 """Typed access to a configuration: each wrong value gives one error naming file and field."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
@@ -50,15 +49,16 @@ class ConfigFields:
         name, value = self._first(names)
         return None if value is None else self._whole(name, value, within)
 
-    def number(self, name: str, *, default: float) -> float:
-        """Return a finite number of 0 or more."""
+    def number(self, name: str, *, most: float, default: float) -> float:
+        """Return a number from 0 to `most`."""
         _, value = self._first((name,))
         if value is None:
             return default
+        allowed = f"a number from 0 to {most:,}"
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.wrong(name, value, allowed="a number")
-        if not math.isfinite(value) or value < 0:
-            raise self.wrong(name, value, allowed="a finite number of 0 or more")
+            raise self.wrong(name, value, allowed=allowed)
+        if not 0 <= value <= most:  # NaN is not either
+            raise self.wrong(name, value, allowed=allowed)
         return float(value)
 
     def flag(self, *names: str, default: bool) -> bool:
@@ -99,6 +99,11 @@ class ConfigFields:
         if values is None:
             return None
         return tuple(self._whole(name, value, within) for value in values)
+
+    def layer_indices(self, name: str, layers: int, *, first: int = 0) -> frozenset[int]:
+        """Return a list of layers, counted from `first`; an absent one is empty."""
+        within = Bound(first, layers - 1 + first)
+        return frozenset(self.integers(name, within=within) or ())
 
     def is_list(self, name: str) -> bool:
         """Return whether a field holds a list."""

@@ -7,7 +7,7 @@ counts of tests/golden/test_parameter_counts.py.
 from typing import Final
 
 from caudal.facts.readers.families.attention import QueryKeyNorm
-from caudal.facts.readers.families.decoder import Conventions
+from caudal.facts.readers.families.decoder import Conventions, Prediction
 from caudal.facts.readers.families.feed_forward import MixtureConventions
 
 _LLAMA: Final = Conventions()
@@ -37,6 +37,7 @@ DECODERS: Final[dict[str, Conventions]] = {
         output_bias=False,
         query_key_norm_if_asked=QueryKeyNorm.HEAD,
         mixture=_CHOSEN_BY_CORRECTED_SCORE,
+        prediction=Prediction.OWN,
     ),
     "gpt_oss": Conventions(
         query_key_value_bias=True,
@@ -48,7 +49,7 @@ DECODERS: Final[dict[str, Conventions]] = {
     "granitemoe": Conventions(tied=True),
     "internlm2": _MISTRAL,
     "llama": _LLAMA,
-    "mimo": _QWEN2,
+    "mimo": Conventions(query_key_value_bias=True, output_bias=False, prediction=Prediction.SHARED),
     "minicpm": _LLAMA,
     "minimax_m2": Conventions(
         query_key_norm=QueryKeyNorm.PROJECTION, mixture=_CHOSEN_BY_CORRECTED_SCORE

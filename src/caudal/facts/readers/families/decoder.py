@@ -5,6 +5,7 @@ Most families differ in a few facts that their code fixes and their file does no
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from caudal.facts.model import (
     DenseFeedForward,
@@ -13,6 +14,7 @@ from caudal.facts.model import (
     Layer,
     MixtureFeedForward,
 )
+from caudal.facts.readers import bounds
 from caudal.facts.readers.families.attention import (
     QueryKeyNorm,
     Reach,
@@ -30,6 +32,15 @@ from caudal.facts.readers.families.shape import (
     vocabulary_size,
 )
 from caudal.facts.readers.fields import ConfigFields
+from caudal.facts.weights import layer_weight_groups
+
+
+class Prediction(StrEnum):
+    """Whose embedding and head a multi-token-prediction layer uses."""
+
+    UNSAID = "unsaid"  # the file's count of such layers is not used
+    SHARED = "shared"  # the model's
+    OWN = "own"  # copies of them, kept in the checkpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +62,7 @@ class Conventions:
     sinks: bool = False
     dense_factor: int | None = None  # intermediate over hidden, where the file is silent
     mixture: MixtureConventions | None = None
+    prediction: Prediction = Prediction.UNSAID
 
 
 def read_decoder(fields: ConfigFields, conventions: Conventions) -> Shape:
@@ -75,15 +87,31 @@ def read_decoder(fields: ConfigFields, conventions: Conventions) -> Shape:
             norms += hidden + _inner_width(feed_forward)
         stack.append(Layer(mixers=(attention,), feed_forward=feed_forward, norm_elements=norms))
     vocabulary = vocabulary_size(fields)
+    predicted = 0
+    if conventions.prediction is not Prediction.UNSAID:
+        predicted = fields.integer("num_nextn_predict_layers", within=bounds.PERIOD, default=0)
+    tables = vocabulary if conventions.prediction is Prediction.OWN else 0
     return Shape(
         hidden=hidden,
         vocabulary=vocabulary,
         layers=shared(stack),
+        mtp_parameters=predicted * prediction_parameters(stack[-1], hidden, tables),
         tied_embeddings=fields.flag("tie_word_embeddings", default=conventions.tied),
         max_context_tokens=context_length(fields),
         final_norm_elements=norm_width,
         extra_parameters=vocabulary if conventions.head_bias else 0,
     )
+
+
+def prediction_parameters(layer: Layer, hidden: int, vocabulary: int) -> int:
+    """Return one multi-token-prediction layer, with its copies of embedding and head if any.
+
+    A layer like the last, a projection of two joined states, and norms on both and on the output.
+
+    Source: arXiv:2412.19437 §2.2; the DeepSeek-V3 checkpoint keeps the copies.
+    """
+    block = sum(group.parameters for group in layer_weight_groups(layer, hidden=hidden))
+    return block + 2 * hidden * hidden + 3 * hidden + 2 * vocabulary * hidden
 
 
 def read_attentions(

@@ -116,6 +116,9 @@ def sparse_layers(fields: ConfigFields, layers: int) -> tuple[bool, ...]:
     """Return which layers hold experts, by whichever of the seven ways the file uses."""
     types = fields.texts("mlp_layer_types", length=layers)
     if types is not None:
+        for kind in types:
+            if kind not in {"dense", "sparse"}:
+                raise fields.wrong("mlp_layer_types", kind, allowed="dense or sparse")
         return tuple(kind == "sparse" for kind in types)
     if fields.is_list("moe_layer_freq"):  # MiMo-V2, MiniMax-M3
         marks = fields.integers("moe_layer_freq", within=bounds.PERIOD, length=layers) or ()
@@ -133,10 +136,10 @@ def sparse_layers(fields: ConfigFields, layers: int) -> tuple[bool, ...]:
 
 def _stepped_sparse_layers(fields: ConfigFields, layers: int) -> tuple[bool, ...]:
     if fields.is_list("moe_layers"):  # Llama 4, where it is written out
-        chosen = set(fields.integers("moe_layers", within=bounds.PERIOD) or ())
+        chosen = fields.layer_indices("moe_layers", layers)
         return tuple(index in chosen for index in range(layers))
     step = fields.integer(  # Llama 4, Qwen2-MoE
         "interleave_moe_layer_step", "decoder_sparse_step", within=bounds.LAYERS, default=1
     )
-    dense = set(fields.integers("mlp_only_layers", within=bounds.PERIOD) or ())
+    dense = fields.layer_indices("mlp_only_layers", layers)
     return tuple((index + 1) % step == 0 and index not in dense for index in range(layers))

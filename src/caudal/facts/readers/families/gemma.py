@@ -38,7 +38,11 @@ def read_gemma4(fields: ConfigFields) -> Shape:
     layers = layer_count(fields)
     hidden = hidden_size(fields)
     reaches = read_reaches(fields, layers, pattern=6)
-    shared_from = layers - fields.integer("num_kv_shared_layers", within=bounds.PERIOD, default=0)
+    name = "num_kv_shared_layers"
+    shared_layers = fields.integer(name, within=bounds.PERIOD, default=0)
+    if shared_layers >= layers:
+        raise fields.wrong(name, shared_layers, allowed=f"less than the {layers} layers")
+    shared_from = layers - shared_layers
     wide = fields.flag("use_double_wide_mlp", default=False)
     dense = read_dense(fields, gated=True)
     double = DenseFeedForward(intermediate=2 * dense.intermediate)

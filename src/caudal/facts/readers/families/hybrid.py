@@ -75,7 +75,14 @@ def read_kimi_linear(fields: ConfigFields) -> Shape:
     section = fields.section("linear_attn_config")
     if section is None:
         raise fields.missing(("linear_attn_config",), allowed="an object with kda_layers")
-    delta = set(section.integers("kda_layers", within=bounds.LAYERS) or ())  # counted from 1
+    delta = section.layer_indices("kda_layers", layers, first=1)
+    full = section.layer_indices("full_attn_layers", layers, first=1)
+    if delta & full or len(delta | full) != layers:
+        raise section.wrong(
+            "full_attn_layers",
+            sorted(full),
+            allowed=f"the layers of 1 to {layers} that are not in kda_layers",
+        )
     attention = read_latent_attention(fields)
     recurrent = kimi_delta(section, hidden=hidden)
     feed_forwards = read_feed_forwards(fields, layers, mixture=MixtureConventions(router_bias=True))

@@ -37,6 +37,8 @@ MLLAMA_SPECIAL_ROWS = 8  # rows that Llama 3.2 Vision's embedding has and its he
 MLLAMA_SOURCE_TOKENS = 4 * ((560 // 14) ** 2 + 1)  # four tiles of 1,600 patches and a class token
 FFN_MULTIPLE = 256  # Nemotron NAS rounds its intermediate sizes up to this
 
+_LARGEST_MULTIPLE = 1_000.0  # chosen; published ones end at 5.25
+
 
 def _shape(fields: ConfigFields, layers: tuple[Layer, ...], *, extra_parameters: int = 0) -> Shape:
     hidden = hidden_size(fields)
@@ -119,7 +121,7 @@ def _nas_width(ffn: ConfigFields, hidden: int) -> int:
     width = ffn.optional_integer("intermediate_size", within=bounds.INTERMEDIATE)
     if width is not None:
         return width
-    raw = int(2 * ffn.number("ffn_mult", default=0.0) * hidden / 3)
+    raw = int(2 * ffn.number("ffn_mult", most=_LARGEST_MULTIPLE, default=0.0) * hidden / 3)
     width = -(-raw // FFN_MULTIPLE) * FFN_MULTIPLE
     if width not in bounds.INTERMEDIATE:
         raise ffn.wrong("ffn_mult", width, allowed="a multiple of the hidden size, such as 2.625")
@@ -131,7 +133,7 @@ def read_mllama(fields: ConfigFields) -> Shape:
     hidden = hidden_size(fields)
     layers = layer_count(fields)
     heads = read_heads(fields)
-    crossing = set(fields.integers("cross_attention_layers", within=bounds.PERIOD) or ())
+    crossing = fields.layer_indices("cross_attention_layers", layers)
     text = grouped_query(heads)
     image = CrossAttention(
         heads=heads.heads,

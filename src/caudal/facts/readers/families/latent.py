@@ -5,6 +5,7 @@ from typing import Final
 from caudal.facts.model import LatentAttention, Layer, SparseIndexer
 from caudal.facts.readers import bounds
 from caudal.facts.readers.families.attention import HEAD_NAMES
+from caudal.facts.readers.families.decoder import prediction_parameters
 from caudal.facts.readers.families.feed_forward import (
     MixtureConventions,
     read_feed_forwards,
@@ -18,7 +19,6 @@ from caudal.facts.readers.families.shape import (
     vocabulary_size,
 )
 from caudal.facts.readers.fields import ConfigFields
-from caudal.facts.weights import layer_weight_groups
 from caudal.vocabulary.units import Tokens
 
 INDEXER_KEY_SCALE_BYTES: Final = 4  # one FP32 scale beside an FP8 key of index_head_dim elements
@@ -66,17 +66,6 @@ def read_latent_attention(fields: ConfigFields) -> LatentAttention:
         value_head_dim=fields.integer("v_head_dim", within=bounds.HEAD_DIM),
         output_gate=fields.flag("mla_use_output_gate", default=False),
     )
-
-
-def prediction_parameters(layer: Layer, hidden: int, vocabulary: int) -> int:
-    """Return one multi-token-prediction layer, with its copies of embedding and head.
-
-    A layer like the last, a projection of two joined states, and norms on both and on the output.
-
-    Source: arXiv:2412.19437 §2.2; the DeepSeek-V3 checkpoint keeps the copies.
-    """
-    block = sum(group.parameters for group in layer_weight_groups(layer, hidden=hidden))
-    return block + 2 * hidden * hidden + 3 * hidden + 2 * vocabulary * hidden
 
 
 def _indexed(fields: ConfigFields, layers: int) -> tuple[bool, ...]:

@@ -151,7 +151,7 @@ def read_zamba2(fields: ConfigFields) -> Shape:
     """
     layers = layer_count(fields)
     hidden = hidden_size(fields)
-    uses = set(fields.integers("hybrid_layer_ids", within=bounds.PERIOD) or ())
+    uses = fields.layer_indices("hybrid_layer_ids", layers)
     blocks = fields.integer("num_mem_blocks", within=bounds.GROUPS, default=1)
     heads = read_heads(fields, head_dim=None)
     attention = GroupedQueryAttention(

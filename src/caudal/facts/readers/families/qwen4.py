@@ -42,7 +42,7 @@ def read_qwen4(fields: ConfigFields) -> Shape:
     recurrent = gated_deltanet(fields, hidden=hidden)
     feed_forwards = read_feed_forwards(fields, layers, mixture=MixtureConventions(shared_gate=True))
     table = _table(fields)
-    injecting = fields.integers("ple_layer_ids", within=bounds.LAYERS) or ()  # counted from 1
+    injecting = fields.layer_indices("ple_layer_ids", layers, first=1)
     injection = _injection(fields, hidden, wide) if injecting else 0
     stack = shared(
         Layer(
