@@ -45,12 +45,16 @@ def figure(value: float | None, *, digits: int = 3) -> str:
 
 
 def ranged(estimate: Estimate, *, unit: float = 1.0, digits: int = 3) -> str:
-    """Return `value (low–high) mark` in multiples of `unit`; no range where it has no width."""
-    value, low, high = (
-        figure(number / unit, digits=digits)
-        for number in (estimate.value, estimate.low, estimate.high)
-    )
-    spread = f" ({low}–{high})" if (low, high) != (value, value) else ""
+    """Return `value (low–high) mark` in multiples of `unit`; no range where it has no width.
+
+    The ends have a digit less than the value: they are known less well.
+    """
+    value = figure(estimate.value / unit, digits=digits)
+    if estimate.low == estimate.high:
+        return f"{value} {MARKS[estimate.basis]}".rstrip()
+    low = figure(estimate.low / unit, digits=digits - 1)
+    high = figure(estimate.high / unit, digits=digits - 1)
+    spread = f" ({low}–{high})"
     return f"{value}{spread} {MARKS[estimate.basis]}".rstrip()
 
 
@@ -82,7 +86,7 @@ def age_text(days: int) -> str:
     """Return the age of an observation, such as "today", "12 d" or "14 months"."""
     if days <= 0:
         return "today"
-    return f"{days} d" if days < 90 else f"{round(days / 30.44)} months"
+    return f"{days} d" if days < 120 else f"{round(days / 30.44)} months"
 
 
 def days_between(observed_on: date, today: date) -> int:

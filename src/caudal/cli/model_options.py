@@ -1,19 +1,16 @@
 """How a command is told its model, and what a document says about it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import click
 
+from caudal.cli.option_groups import option_group
 from caudal.cli.quantity_types import AMOUNT
 from caudal.facts.model import ArchitectureConfidence, ModelSpec
 from caudal.facts.models import assumed_model, resolve_model
 from caudal.facts.source import Source
 from caudal.vocabulary.errors import ContradictoryOptionsError
 from caudal.vocabulary.units import Tokens
-
-Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 HOW_MODELS_ARE_NAMED = (
     "MODEL is a short name (llama-3.1-70b), a hub id (Qwen/Qwen3-32B), or a folder or file with a "
@@ -55,17 +52,6 @@ class ModelSummary:
         )
 
 
-def model_options(command: Decorated) -> Decorated:
-    """Add MODEL and --params to a command."""
-    argument = click.argument("model", required=False)
-    option = click.option(
-        "--params",
-        type=AMOUNT,
-        help="Instead of MODEL: only its number of parameters, such as 13B.",
-    )
-    return argument(option(command))
-
-
 def chosen_model(model: str | None, params: int | None) -> ModelSpec:
     """Return the model that MODEL or --params means.
 
@@ -82,3 +68,17 @@ def chosen_model(model: str | None, params: int | None) -> ModelSpec:
         return assumed_model(params)
     assert model is not None, "one of the two is given"
     return resolve_model(model)
+
+
+model_options = option_group(
+    {
+        "model": click.argument("model", required=False),
+        "params": click.option(
+            "--params",
+            type=AMOUNT,
+            help="Instead of MODEL: only its number of parameters, such as 13B.",
+        ),
+    },
+    name="model",
+    build=chosen_model,
+)

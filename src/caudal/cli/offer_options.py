@@ -1,45 +1,45 @@
 """The options that `plan` and `offers` share: which offers may be taken."""
 
-from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 import click
 
+from caudal.cli.option_groups import Option, option_group
 from caudal.cli.quantity_types import AGE, PRICE_PER_HOUR
 from caudal.offers.offer import DEFAULT_AGE_LIMITS, Age, Term
 from caudal.offers.query import OfferQuery
 from caudal.vocabulary.money import UsdPerHour
 
-Decorated = TypeVar("Decorated", bound=Callable[..., object])
-
-_OPTIONS: Final = (
-    click.option(
+_OPTIONS: Final[dict[str, Option]] = {
+    "regions": click.option(
         "--region",
         "regions",
         multiple=True,
         metavar="NAME",
         help="us, eu, asia …, a country, or a provider's region; may be repeated.",
     ),
-    click.option(
+    "providers": click.option(
         "--provider", "providers", multiple=True, metavar="NAME", help="Only from these providers."
     ),
-    click.option(
+    "without": click.option(
         "--without-provider", "without", multiple=True, metavar="NAME", help="Not from these."
     ),
-    click.option(
+    "terms": click.option(
         "--term",
         "terms",
         multiple=True,
         type=click.Choice([term.value for term in Term]),
         help="Only on these terms; may be repeated.",
     ),
-    click.option(
+    "max_price": click.option(
         "--max-price",
         type=PRICE_PER_HOUR,
         help="At most this for the whole instance: 25 or $25/h.",
     ),
-    click.option("--max-gpu-price", type=PRICE_PER_HOUR, help="At most this for a GPU: $2.50/h."),
-    click.option(
+    "max_gpu_price": click.option(
+        "--max-gpu-price", type=PRICE_PER_HOUR, help="At most this for a GPU: $2.50/h."
+    ),
+    "max_price_age": click.option(
         "--max-price-age",
         type=AGE,
         help=(
@@ -47,14 +47,7 @@ _OPTIONS: Final = (
             f"Default: {DEFAULT_AGE_LIMITS.stale_days} days."
         ),
     ),
-)
-
-
-def offer_options(command: Decorated) -> Decorated:
-    """Add the shared options to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+}
 
 
 def offer_query(
@@ -82,3 +75,6 @@ def offer_query(
         oldest=Age.HISTORICAL if beyond else Age.STALE,
         max_age_days=max_price_age,
     )
+
+
+offer_options = option_group(_OPTIONS, name="query", build=offer_query)

@@ -9,7 +9,7 @@ import click
 
 from caudal.cli.clock import today
 from caudal.cli.figures import UNKNOWN, age_text
-from caudal.cli.offer_options import offer_options, offer_query
+from caudal.cli.offer_options import offer_options
 from caudal.cli.output import print_document, print_text, terminal_width
 from caudal.cli.quantity_types import HOW_QUANTITIES_ARE_WRITTEN
 from caudal.cli.table import Column, render_table, wrap_text
@@ -97,29 +97,14 @@ class OfferDocument:
 def offers_command(
     *,
     gpus: tuple[str, ...],
-    regions: tuple[str, ...],
-    providers: tuple[str, ...],
-    without: tuple[str, ...],
-    terms: tuple[str, ...],
-    max_price: UsdPerHour | None,
-    max_gpu_price: UsdPerHour | None,
-    max_price_age: int | None,
+    query: OfferQuery,
     in_stock: bool,
     top: int,
     as_json: bool,
 ) -> None:
     """List what can be rented, cheapest first."""
     book = bundled_offers(today=today())
-    check_providers(book, (*providers, *without))
-    query = offer_query(
-        regions=regions,
-        providers=providers,
-        without=without,
-        terms=terms,
-        max_price=max_price,
-        max_gpu_price=max_gpu_price,
-        max_price_age=max_price_age,
-    )
+    check_providers(book, query)
     queries, notes = _queries(gpus, replace(query, in_stock_only=in_stock))
     found = _select(book, queries)
     shown = tuple(
@@ -140,14 +125,14 @@ def offers_command(
     _print_offers(shown, found=len(found), notes=notes)
 
 
-def check_providers(book: OfferBook, names: Sequence[str]) -> None:
+def check_providers(book: OfferBook, query: OfferQuery) -> None:
     """Raise if a provider is named that no offer is from: the list would be empty for no reason.
 
     Raises:
         UnknownProviderError: with the nearest names.
     """
     known = book.providers | {offer.via for offer in book.offers if offer.via}
-    for name in names:
+    for name in (*query.providers, *query.without_providers):
         if provider_id(name) not in known:
             listed = ", ".join(sorted(book.providers))
             raise UnknownProviderError(name, known=known, hint=f"Known: {listed}.")

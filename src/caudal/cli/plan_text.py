@@ -9,7 +9,6 @@ from typing import Final
 
 from caudal.cli.figures import age_text, figure, gibibytes, marks_used, ranged
 from caudal.cli.table import Column, bullets, render_table, wrap_text
-from caudal.offers.offer import Age
 from caudal.plan.report import DerivationStep, GateReport, Latency, PlanReport, PlanRow
 from caudal.traffic.slo import Metric
 from caudal.traffic.workload import Mode, Workload
@@ -28,7 +27,7 @@ RENT_COLUMNS: Final = (
     Column(title="$/GPU-h", numeric=True),
     Column(title="$/month", numeric=True),
     Column(title="$/M tok", numeric=True, priority=90),
-    Column(title="price age", wraps=True, priority=95),
+    Column(title="price", unit="age", priority=95),
 )
 MILLISECOND: Final = 1e-3
 INDENT: Final = "  "
@@ -118,10 +117,9 @@ def precision_text(row: PlanRow) -> str:
 def _rent_cells(row: PlanRow) -> list[str]:
     price = row.price
     paid = price.gpus_paid
-    spare = f" (pays {paid:f})" if paid != row.gpus else ""
+    spare = f" (pays {paid.normalize():f})" if paid != row.gpus else ""
     others = price.same_price_regions
     more = f" +{len(others)}" if others else ""
-    age = age_text(price.age_days)
     return [
         str(row.rank),
         f"{row.gpus} x {row.gpu.id}{spare}",
@@ -133,12 +131,14 @@ def _rent_cells(row: PlanRow) -> list[str]:
         f"{cents(price.usd_per_gpu_hour):,}",
         f"{price.usd_per_month:,.0f}",
         format_money(price.usd_per_million_tokens).removeprefix("$"),
-        age if price.age is Age.FRESH else f"{age} ({price.age.value})",
+        age_text(price.age_days),
     ]
 
 
 def _delivery_table(rows: Sequence[PlanRow], *, width: int) -> str:
-    labels = list(dict.fromkeys(item.label for row in rows for item in row.operation.latencies))
+    items = {item.label: item for row in rows for item in row.operation.latencies}
+    order = list(Metric)
+    labels = sorted(items, key=lambda label: (order.index(items[label].metric), label))
     columns = [
         Column(title="#", numeric=True),
         Column(title="used", unit="GiB", numeric=True),
@@ -227,7 +227,6 @@ def _nearest_lines(gate: GateReport, *, width: int) -> list[str]:
 def _step_lines(step: DerivationStep, *, width: int) -> list[str]:
     """Return `name = formula = result`, the source below where there is one."""
     formula = f" = {step.formula}" if step.formula else ""
-    lines = wrap_text(f"{step.name}{formula} = {step.result}", width)
-    if step.source:
-        lines += [INDENT + line for line in wrap_text(f"({step.source})", width - len(INDENT))]
-    return [lines[0], *(line if line.startswith(INDENT) else INDENT + line for line in lines[1:])]
+    first, *rest = wrap_text(f"{step.name}{formula} = {step.result}", width - len(INDENT))
+    rest += wrap_text(f"({step.source})", width - len(INDENT)) if step.source else []
+    return [first, *(INDENT + line for line in rest)]

@@ -5,6 +5,7 @@ which option it was given to.
 """
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Final
 
 import click
@@ -12,6 +13,7 @@ import click
 from caudal.cli.failures import ParameterError
 from caudal.vocabulary import quantities
 from caudal.vocabulary.errors import CaudalError, InvalidQuantityError
+from caudal.vocabulary.money import METERED_HOURS_PER_MONTH
 
 HOW_QUANTITIES_ARE_WRITTEN: Final = (
     "Quantities: sizes 80GB (10^9) or 79.6GiB (2^30); times 500ms, 1.5s, 2min; rates 5/s, "
@@ -69,3 +71,24 @@ def parse_age_days(text: str) -> int:
 
 
 AGE: Final = WrittenQuantity("age", parse_age_days)
+
+
+def parse_monthly_budget(text: str) -> Decimal:
+    """Return dollars a month of `$5,000`, `$5,000/month` or, metered (730 h), `$7/h`.
+
+    Raises:
+        InvalidQuantityError: no price, or one for another thing than a time.
+    """
+    price = quantities.parse_price(text)
+    hours = {quantities.Per.HOUR: 1, quantities.Per.DAY: 24, quantities.Per.WEEK: 168}
+    if price.per in {quantities.Per.ONCE, quantities.Per.MONTH}:
+        return price.amount_usd
+    if price.per not in hours:
+        raise InvalidQuantityError(
+            f"{text!r} is a price per {price.per}, not per time.",
+            remedy="Write a budget such as $5,000 or $7/h.",
+        )
+    return price.amount_usd * METERED_HOURS_PER_MONTH / hours[price.per]
+
+
+BUDGET: Final = WrittenQuantity("$/month", parse_monthly_budget)

@@ -1,0 +1,164 @@
+"""The answer to "does it fit" as text: a table of choices, then the memory of one GPU."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from caudal.cli.figures import UNKNOWN, figure, gibibytes, marks_used, ranged
+from caudal.cli.table import Column, bullets, render_table, wrap_text
+from caudal.fit.answer import FitMemory, FitReport, FitRow
+from caudal.vocabulary.estimate import Estimate
+from caudal.vocabulary.formats import format_bytes_gib, format_count
+from caudal.vocabulary.units import GIB
+
+COLUMNS: Final = (
+    Column(title="GPUs"),
+    Column(title="layout"),
+    Column(title="verdict", wraps=True),
+    Column(title="weights", unit="GiB", numeric=True),
+    Column(title="KV need", unit="GiB", numeric=True),
+    Column(title="KV pool", unit="GiB", numeric=True),
+    Column(title="margin", unit="GiB", numeric=True),
+    Column(title="holds", unit="requests", numeric=True, priority=60),
+    Column(title="longest", unit="tokens", numeric=True, priority=50),
+)
+TERM_COLUMNS: Final = (
+    Column(title="term"),
+    Column(title="size", unit="GiB", numeric=True),
+    Column(title="share", unit="%", numeric=True),
+)
+
+
+def fit_sections(
+    report: FitReport, notes: Sequence[str], *, brief: bool, explain: bool, width: int
+) -> Iterator[tuple[str, str]]:
+    """Yield the sections of the answer, each with its heading ("" where it needs none).
+
+    `brief` keeps, of each card, only the smallest number that fits.
+    """
+    yield "", "\n".join(wrap_text(_headline(report), width))
+    rows = _smallest_of_each(report.rows) if brief else report.rows
+    if rows:
+        yield "", render_table(COLUMNS, [_cells(row) for row in rows], width=width)
+    focus = report.smallest or _closest(report.rows)
+    if focus is not None and focus.memory is not None:
+        heading = f"Memory of one GPU of {focus.gpus} x {focus.gpu_id} ({focus.layout})"
+        yield heading, _terms_table(focus.memory, width=width)
+        if explain:
+            yield "Term by term", "\n".join(_derivation(report, focus.memory, width=width))
+        yield "", "\n".join(wrap_text(_legend(focus.memory), width))
+    reasons = list(dict.fromkeys(f"{row.gpu_id}: {row.reason}" for row in rows if row.reason))
+    if reasons:
+        yield "Why not", bullets(reasons, width=width)
+    if report.smallest is None and focus is not None and focus.mends:
+        mends = [f"{mend.change}: {mend.effect}" for mend in focus.mends]
+        yield f"What would help {focus.gpus} x {focus.gpu_id}", bullets(mends, width=width)
+    yield "Assumed", bullets([*report.assumptions, *notes], width=width)
+
+
+def _headline(report: FitReport) -> str:
+    question = report.question
+    what = (
+        f"{question.model.id}, weights in {question.weight_format.name}, KV cache in "
+        f"{question.kv_format.name}, {question.concurrency:,} x {question.context_tokens:,} tokens"
+    )
+    best = report.smallest
+    if best is None:
+        return f"{what}: does not surely fit."
+    return f"{what}: fits on {best.gpus} x {best.gpu_name} ({best.layout})."
+
+
+def _smallest_of_each(rows: Sequence[FitRow]) -> tuple[FitRow, ...]:
+    """Return, of each card, the row with the fewest GPUs that fits, smallest first."""
+    found: dict[str, FitRow] = {}
+    for row in rows:
+        if row.fits:
+            found.setdefault(row.gpu_id, row)
+    return tuple(sorted(found.values(), key=lambda row: row.gpus))
+
+
+def _closest(rows: Sequence[FitRow]) -> FitRow | None:
+    """Return the row that lacks least memory, None where no row has any."""
+    known = [row for row in rows if row.memory is not None]
+    return max(
+        known, key=lambda row: row.memory.margin_bytes.low if row.memory else 0.0, default=None
+    )
+
+
+def _cells(row: FitRow) -> list[str]:
+    memory = row.memory
+    head = [f"{row.gpus} x {row.gpu_id}", str(row.layout or UNKNOWN), row.verdict.value]
+    if memory is None:
+        return head + [UNKNOWN] * (len(COLUMNS) - len(head))
+    weights = next(term.size_bytes for term in memory.terms if term.name == "weights")
+    return [
+        *head,
+        gibibytes(weights.value),
+        gibibytes(memory.kv_needed_bytes),
+        gibibytes(memory.kv_pool_bytes.value),
+        gibibytes(memory.margin_bytes.value),
+        figure(_whole(memory.max_concurrency.value)),
+        format_count(int(memory.longest_context.value)),
+    ]
+
+
+def _whole(value: float) -> float:
+    return value if value == float("inf") else float(int(max(value, 0.0)))
+
+
+def _terms_table(memory: FitMemory, *, width: int) -> str:
+    rows = [
+        (term.name, ranged(term.size_bytes, unit=GIB), term.size_bytes.value)
+        for term in memory.terms
+    ]
+    total = sum(size for _, _, size in rows)
+    rows.append(("needed together", gibibytes(total), total))
+    rows.append(("usable", gibibytes(memory.usable_bytes), memory.usable_bytes))
+    cells = [[name, size, figure(100 * value / memory.usable_bytes)] for name, size, value in rows]
+    return render_table(TERM_COLUMNS, cells, width=width)
+
+
+def _derivation(report: FitReport, memory: FitMemory, *, width: int) -> Iterator[str]:
+    """Yield the sums that a person can check with a pocket calculator."""
+    question = report.question
+    parts = " + ".join(
+        f"{role} {format_bytes_gib(size)}" for role, size in memory.weights_by_role.items() if size
+    )
+    sums = {term.name: term.size_bytes.value for term in memory.terms}
+    others = sum(sums[name] for name in ("activation", "cuda graphs", "other"))
+    yield from _indented(f"weights = {parts} = {format_bytes_gib(sums['weights'])}", width)
+    yield from _indented(
+        f"KV need = {question.concurrency:,} requests x {question.context_tokens:,} tokens x "
+        f"{memory.kv_bytes_per_token:,.0f} bytes a token"
+        + (f" + {format_bytes_gib(memory.kv_state_bytes)} a request" * (memory.kv_state_bytes > 0))
+        + f", in whole blocks = {format_bytes_gib(memory.kv_needed_bytes)}",
+        width,
+    )
+    yield from _indented(
+        f"KV pool: the engine claims {memory.memory_fraction:.0%} ({memory.pool_rule}) of "
+        f"{format_bytes_gib(memory.usable_bytes)}; less weights "
+        f"{format_bytes_gib(sums['weights'])} and activation, graphs and the rest "
+        f"{format_bytes_gib(others)} leaves {gibibytes(memory.kv_pool_bytes.value)} GiB",
+        width,
+    )
+    yield from _indented(
+        f"margin = {gibibytes(memory.kv_pool_bytes.value)} - "
+        f"{gibibytes(memory.kv_needed_bytes)} = {gibibytes(memory.margin_bytes.value)} GiB",
+        width,
+    )
+
+
+def _indented(text: str, width: int) -> list[str]:
+    first, *rest = wrap_text(text, width - 2)
+    return [first, *(f"  {line}" for line in rest)]
+
+
+def _legend(memory: FitMemory) -> str:
+    estimates: list[Estimate] = [term.size_bytes for term in memory.terms]
+    tokens = (
+        format_count(int(max(memory.kv_tokens.value, 0)))
+        if memory.max_concurrency.value < (float("inf"))
+        else "any number of"
+    )
+    return (
+        f"The pool holds {tokens} tokens in requests of this length. {marks_used(estimates)}"
+    ).strip()
