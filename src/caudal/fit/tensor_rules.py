@@ -192,7 +192,8 @@ def _attention_storage_rules(
             yield TensorRule(
                 rule=rule, what="attention output", size=mixer.heads * value_dim, block=group
             )
-            if outputs:
+            # heads wider than a block have loaders of their own (MiMo-V2-Flash: 192, runs at TP 8)
+            if outputs and mixer.head_dim <= group:
                 yield TensorRule(
                     rule=rule,
                     what="keys",
