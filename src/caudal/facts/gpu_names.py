@@ -86,7 +86,8 @@ class GpuNames:
     def meant(self, text: str) -> tuple[GpuSpec, ...]:
         """Return the GPUs that `text` may mean, in the catalogue's order; none if unknown."""
         folded = text.casefold()
-        exact = [spec for spec in self.specs if folded.strip() in {spec.id, spec.name.casefold()}]
+        # An id in its own spelling is that row alone: `h20` is the 96 GB card, `H20` is both.
+        exact = [spec for spec in self.specs if text.strip() in {spec.id, spec.name}]
         if exact:
             return tuple(exact)
         whole = self._of_words(_words(folded))
@@ -114,14 +115,17 @@ def sizes_in(text: str) -> tuple[float, ...]:
 def split_count(text: str) -> tuple[str, str]:
     """Return a name and the number of GPUs beside it, "" where there is none.
 
-    `H100:1..8`, `8x H100`, `8xH100`, `2 RTX 3090` and `A100-80GBx8` are understood.
+    `H100:1..8`, `8x H100`, `8xH100`, `2 RTX 3090`, `3090x2` and `A100-80GBx8` are understood; a
+    number of three digits or more before a space belongs to the name, as in `7900 XT`.
     """
     name, colon, counts = text.partition(":")
     if colon:
         return name.strip(), counts.strip()
-    if before := re.match(r"\s*(\d{1,4})(?:\s*[x×*]\s*(?=[A-Za-z0-9])|\s+(?=[A-Za-z]))", text):
-        return text[before.end() :].strip(), before[1]
-    if after := re.search(r"(?:\s+|(?<=gb))[x×*]\s*(\d{1,4})\s*$", text, re.IGNORECASE):
+    if before := re.match(
+        r"\s*(?:(\d{1,3})\s*[x×*]\s*(?=[A-Za-z0-9])|(\d{1,2})\s+(?=[A-Za-z]))", text
+    ):
+        return text[before.end() :].strip(), before[1] or before[2]
+    if after := re.search(r"(?:\s+|(?<=gb)|(?<=\d{4}))[x×*]\s*(\d{1,4})\s*$", text, re.IGNORECASE):
         return text[: after.start()].strip(), after[1]
     return text.strip(), ""
 

@@ -12,7 +12,7 @@ from caudal.facts.gpu_names import GpuNames, short_name, sizes_in, split_count
 from caudal.facts.gpu_rows import read_gpu_rows
 from caudal.vocabulary.errors import UnknownGpuError
 from caudal.vocabulary.quantities import parse_gpu_counts
-from caudal.vocabulary.units import GB, Bytes, BytesPerSecond
+from caudal.vocabulary.units import Bytes, BytesPerSecond
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +68,12 @@ class GpuCatalogue:
         )
 
     def _unknown(self, name: str) -> UnknownGpuError:
-        hint = "List all with: caudal gpus"
         others = self._names.of_any_size(name) if sizes_in(name) else ()
         if others:
-            sizes = sorted({spec.memory_bytes // GB for spec in others})
-            hint = f"It is known with {' or '.join(map(str, sizes))} GB. {hint}"
-        known = [spec.name for spec in others] or [short_name(spec) for spec in self.all]
-        return UnknownGpuError(name, known=known, hint=f"{hint}.")
+            listed = ", ".join(spec.name for spec in others)
+            return UnknownGpuError(name, known=(), hint=f"No such size; there is {listed}.")
+        known = [short_name(spec) for spec in self.all]
+        return UnknownGpuError(name, known=known, hint="List all with: caudal gpus.")
 
 
 class GpuSort(StrEnum):
