@@ -1,6 +1,7 @@
 """What one source yields: its offers, and the rows that were set aside, each with the reason."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
 
@@ -9,7 +10,8 @@ from caudal.facts.gpu import GpuSpec
 from caudal.offers.offer import Offer
 
 
-class SetAside(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
     """A row that is kept out of every selection, and why."""
 
     source: str

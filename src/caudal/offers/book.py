@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import NamedTuple
 
 from caudal.offers.batch import OfferBatch, SetAside
 from caudal.offers.hosting import OfferShelf
@@ -16,7 +15,8 @@ from caudal.vocabulary.money import cents
 __all__ = ["EmptyReason", "OfferBook", "OfferQuery", "Relaxation", "SourceReport", "assemble_book"]
 
 
-class SourceReport(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceReport:
     """What one source contributed, and when its prices were seen."""
 
     name: str
@@ -32,7 +32,8 @@ class SourceReport(NamedTuple):
         return None if self.last_seen is None else limits.age((today - self.last_seen).days)
 
 
-class Relaxation(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relaxation:
     """What would be found if one filter were dropped."""
 
     filter: str
@@ -40,7 +41,8 @@ class Relaxation(NamedTuple):
     nearest: Offer
 
 
-class EmptyReason(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmptyReason:
     """Why a selection is empty.
 
     `relaxations` are the filters of which any one alone, if dropped, lets offers through. Where

@@ -23,6 +23,19 @@ _LARGEST_NODES: Final = {
 # single-width or on risers, sixteen (chosen: the largest that vendors list).
 _LARGEST_BOARD: Final = 8
 _LARGEST_PCIE: Final = 16
+# Chosen: a tenth of the cheapest and ten times the dearest GPU-hour of our lists (T4 spot at $0.15,
+# GB200 at $54). What lies outside is a price in cents, of a month, or of a whole cluster.
+_LEAST_USD: Final = Decimal("0.015")
+_MOST_USD: Final = Decimal(540)
+
+
+def price_problem(usd_per_gpu_hour: Decimal) -> str | None:
+    """Return why a price cannot be that of a GPU-hour, None where it can."""
+    if not usd_per_gpu_hour.is_finite() or usd_per_gpu_hour <= 0:
+        return "it has no price above zero"
+    if _LEAST_USD <= usd_per_gpu_hour <= _MOST_USD:
+        return None
+    return f"${usd_per_gpu_hour:.4g} per GPU-hour is not credible: the unit may be another"
 
 
 def largest_node(gpu: GpuSpec) -> int:

@@ -15,7 +15,7 @@ from caudal.facts.currency import ExchangeRate
 from caudal.facts.regions import Place, place_of
 from caudal.facts.source import Source
 from caudal.offers.batch import OfferBatch, OfferSource, ReadingFacts, SetAside
-from caudal.offers.checks import impossibility
+from caudal.offers.checks import impossibility, price_problem
 from caudal.offers.offer import Offer, Term
 from caudal.offers.price import Discount, Rounding, discounted, usd_per_gpu_hour
 from caudal.offers.sources.sheet_fields import Fields
@@ -156,18 +156,17 @@ def offers_of_sheet(sheet: QuoteSheet, facts: ReadingFacts) -> OfferBatch:
     """Return every offer that a sheet stands for; an impossible entry is set aside whole."""
     offers: list[Offer] = []
     set_aside: list[SetAside] = []
-    rate = facts.rates.find(sheet.currency)
     for entry in sheet.entries:
-        problem = _entry_problem(entry, facts) if rate else f"no exchange rate: {sheet.currency}"
-        if problem is None and rate is not None:
-            offers.extend(_offers(sheet, entry, rate))
+        problem = _entry_problem(sheet, entry, facts)
+        if problem is None:
+            offers.extend(_offers(sheet, entry, facts.rates.of(sheet.currency)))
         else:
             set_aside.append(
                 SetAside(
                     source=sheet.provider,
                     where=f"[[gpu]] {entry.gpu_id}",
                     what=f"{sheet.title} {entry.title}",
-                    reason=problem or "",
+                    reason=problem,
                 )
             )
     return OfferBatch(
@@ -179,12 +178,17 @@ def offers_of_sheet(sheet: QuoteSheet, facts: ReadingFacts) -> OfferBatch:
     )
 
 
-def _entry_problem(entry: QuotedGpu, facts: ReadingFacts) -> str | None:
+def _entry_problem(sheet: QuoteSheet, entry: QuotedGpu, facts: ReadingFacts) -> str | None:
     gpu = facts.gpus.get(entry.gpu_id)
     if gpu is None:
         return f"the GPU {entry.gpu_id!r} is not in the catalogue"
-    if any(price <= 0 for price in entry.prices.values()):
-        return "a price is not above zero"
+    rate = facts.rates.find(sheet.currency)
+    if rate is None:
+        return f"there is no exchange rate for {sheet.currency!r}"
+    for term, price in entry.prices.items():
+        problem = price_problem(price * rate.usd_per_unit / sheet.hours[term])
+        if problem is not None:
+            return problem
     return impossibility(gpu, count=entry.maximum_gpus, fraction=Decimal(1), memory_gb_each=None)
 
 

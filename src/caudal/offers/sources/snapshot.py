@@ -15,7 +15,7 @@ from caudal.facts.gpu import GpuSpec
 from caudal.facts.regions import Place, place_of
 from caudal.facts.source import Source
 from caudal.offers.batch import OfferBatch, OfferSource, ReadingFacts, SetAside
-from caudal.offers.checks import impossibility
+from caudal.offers.checks import impossibility, price_problem
 from caudal.offers.offer import Offer, Term
 from caudal.offers.terms import provider_id
 from caudal.vocabulary.errors import InvalidFactError
@@ -140,9 +140,9 @@ class _RowReader:
             ]
         except (ValueError, InvalidOperation):
             return "a price or the date of the row cannot be read"
-        # Not a chained comparison: NaN compares with nothing.
-        if not prices or not all(price.is_finite() and price > 0 for _, price in prices):
-            return "it has no price above zero"
+        problem = _price_problem(prices, usd_per_unit=rate.usd_per_unit / holding.total)
+        if problem is not None:
+            return problem
         return [
             self._offer(cells, holding, term, price, usd_per_unit=rate.usd_per_unit, source=source)
             for term, price in prices
@@ -203,6 +203,14 @@ class _RowReader:
             note="for US government customers only" if gov else self._listing.note,
             via=cells[1],
         )
+
+
+def _price_problem(prices: Sequence[tuple[Term, Decimal]], *, usd_per_unit: Decimal) -> str | None:
+    """Return what is wrong with the first bad price of a row, None if there is nothing."""
+    if not prices:
+        return "it has no price above zero"
+    problems = (price_problem(price * usd_per_unit) for _, price in prices)
+    return next((problem for problem in problems if problem is not None), None)
 
 
 def _read_holding(
