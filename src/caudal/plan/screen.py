@@ -143,44 +143,56 @@ def worst_ratio(curve: Curve, slo: Slo, workload: Workload) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Screened:
-    """One shape on every GPU; arrays are [gpus].
+class Room:
+    """What memory leaves for requests on every GPU; arrays are [gpus].
 
     `short_bytes` is what the KV pool lacks for one sequence of the longest length, at the low end
-    of the estimate, 0 where it fits. `batch` is the largest decode batch that memory and the SLO
-    allow, 0 where there is none; `slo_ratio` is the smallest predicted ÷ allowed over all batches.
+    of the estimate, 0 where it fits; `concurrency` counts sequences of the mean length.
     """
 
     short_bytes: Floats
     concurrency: Floats
+
+
+def room_of(shape: Shape, usable_bytes: Floats, workload: Workload) -> Room:
+    """Return what the shape leaves for requests on cards of these sizes."""
+    kv = shape.needs.kv
+    sizes, where = np.unique(usable_bytes, return_inverse=True)  # many cards are of one size
+    pools = [shape.needs.kv_pool_bytes(usable) for usable in sizes.tolist()]
+    longest = kv.bytes_for(sequences=1, tokens=workload.longest_tokens)
+    short = np.array([max(longest - pool.low, 0.0) for pool in pools])
+    held = [kv.sequences(pool.value, tokens=workload.sequence_tokens) for pool in pools]
+    concurrency = np.floor(np.minimum(held, shape.serving.sequences))
+    return Room(short_bytes=short[where], concurrency=concurrency[where])
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What the SLO lets one replica carry on every GPU; arrays are [gpus].
+
+    `batch` is the largest decode batch that memory and the SLO allow, 0 where there is none;
+    `slo_ratio` is the smallest predicted ÷ allowed over all batches.
+    """
+
     batch: Floats
     largest_rate: Floats
     slo_ratio: Floats
     curve: Curve
 
 
-def screen_shape(
-    shape: Shape, gpus: GpuColumns, usable_bytes: Floats, workload: Workload, slo: Slo
-) -> Screened:
-    """Return what the shape carries on each GPU, by memory first and by latency then."""
-    kv = shape.needs.kv
-    sizes, where = np.unique(usable_bytes, return_inverse=True)  # many cards are of one size
-    pools = [shape.needs.kv_pool_bytes(usable) for usable in sizes.tolist()]
-    longest = kv.bytes_for(sequences=1, tokens=workload.longest_tokens)
-    short = np.array([max(longest - pool.low, 0.0) for pool in pools])[where]
-    held = [kv.sequences(pool.value, tokens=workload.sequence_tokens) for pool in pools]
-    concurrency = np.floor(np.minimum(held, shape.serving.sequences))[where]
+def reach_of(
+    shape: Shape, gpus: GpuColumns, concurrency: Floats, workload: Workload, slo: Slo
+) -> Reach:
+    """Return what the shape carries on each GPU whose memory holds `concurrency` sequences."""
     with np.errstate(invalid="ignore", divide="ignore"):  # NaN where no rate is published
         curve = curve_of(shape, gpus, workload)
         ratio = worst_ratio(curve, slo, workload)
     allowed = (ratio <= 1.0) & (curve.batches <= concurrency[:, None])
     # Latency grows with the batch, so the allowed ones are the first of the grid.
-    count = np.where(short <= 0, allowed.cumprod(axis=1).sum(axis=1), 0)
+    count = allowed.cumprod(axis=1).sum(axis=1)
     last = np.clip(count - 1, 0, None)
     rate = np.take_along_axis(curve.request_rate, last[:, None], axis=1)[:, 0]
-    return Screened(
-        short_bytes=short,
-        concurrency=concurrency,
+    return Reach(
         batch=np.where(count > 0, curve.batches[last], 0.0),
         largest_rate=np.where(count > 0, rate, 0.0),
         slo_ratio=ratio.min(axis=1),

@@ -18,7 +18,7 @@ from caudal.plan.gates import Gates
 from caudal.plan.misses import illegal_miss, latency_miss, memory_miss, unsupported_miss
 from caudal.plan.question import Question
 from caudal.plan.report import Gate
-from caudal.plan.screen import Floats, Screened, screen_shape
+from caudal.plan.screen import Floats, Reach, reach_of, room_of
 from caudal.plan.shapes import (
     MOST_GPUS_IN_A_REPLICA,
     IllegalShape,
@@ -144,74 +144,84 @@ class Search:
         return self._answers[key]
 
     def _screen(self, shape: Shape, indices: list[int]) -> None:
+        """Pass the GPUs through memory, then those that are left through the SLO."""
+        usable = np.array([float(self.rows[index].spec.usable_bytes) for index in indices])
+        room = room_of(shape, usable, self.question.workload)
+        fits = room.short_bytes <= 0
+        self._reject_short(shape, indices, room.short_bytes, usable)
+        kept = [index for index, fit in zip(indices, fits.tolist(), strict=True) if fit]
+        if kept:
+            self._reach(shape, kept, room.concurrency[fits])
+
+    def _reach(self, shape: Shape, indices: list[int], concurrency: Floats) -> None:
+        """Keep the GPUs on which the SLO leaves a load to carry, and as many as may be rented."""
         key = tuple(indices)
         if key not in self._columns:
             self._columns[key] = GpuColumns.of([self.rows[index].spec for index in indices])
-        usable = np.array([float(self.rows[index].spec.usable_bytes) for index in indices])
-        screened = screen_shape(
-            shape, self._columns[key], usable, self.question.workload, self.question.slo
+        reach = reach_of(
+            shape, self._columns[key], concurrency, self.question.workload, self.question.slo
         )
-        specs = [self.rows[index].spec for index in indices]
-        fits = screened.short_bytes <= 0
-        self._reject_short(shape, specs, screened, usable, np.flatnonzero(~fits))
-        replicas = replicas_needed(self.question.workload, screened)
-        totals = np.array(
-            [
-                allowed_total(shape.serving.layout.gpus, count, self.rows[index].totals)
-                for count, index in zip(replicas.tolist(), indices, strict=True)
-            ]
+        replicas = replicas_needed(self.question.workload, reach)
+        size = shape.serving.layout.gpus
+        totals = [
+            allowed_total(size, count, self.rows[index].totals)
+            for count, index in zip(replicas.tolist(), indices, strict=True)
+        ]
+        serves = np.array(totals) > 0
+        self.gates[Gate.SLO].reached += len(indices)
+        self._reject_slow(
+            shape,
+            indices,
+            reach,
+            concurrency=concurrency,
+            fallen=np.flatnonzero(~serves),
+            replicas=replicas,
         )
-        serves = fits & (totals > 0)
-        self.gates[Gate.SLO].reached += int(fits.sum())
-        self._reject_slow(shape, specs, screened, np.flatnonzero(fits & ~serves), replicas)
         answers = self._support(shape.serving)
         for position in np.flatnonzero(serves).tolist():
             self.found.append(
                 Candidate(
                     shape=shape,
-                    gpu=specs[position],
+                    gpu=self.rows[indices[position]].spec,
                     support=answers[indices[position]],
-                    replicas=int(totals[position]) // shape.serving.layout.gpus,
-                    batch=float(screened.batch[position]),
-                    largest_rate=float(screened.largest_rate[position]),
-                    concurrency=float(screened.concurrency[position]),
-                    curve=screened.curve.on(position),
+                    replicas=totals[position] // size,
+                    batch=float(reach.batch[position]),
+                    largest_rate=float(reach.largest_rate[position]),
+                    concurrency=float(concurrency[position]),
+                    curve=reach.curve.on(position),
                 )
             )
 
     def _reject_short(
-        self,
-        shape: Shape,
-        specs: Sequence[GpuSpec],
-        screened: Screened,
-        usable: Floats,
-        fallen: Indices,
+        self, shape: Shape, indices: Sequence[int], short_bytes: Floats, usable: Floats
     ) -> None:
         gate = self.gates[Gate.FIT]
-        gate.reached += len(specs)
-        if not fallen.size:
-            return
-        share = screened.short_bytes / usable
-        nearest = int(fallen[share[fallen].argmin()])
-        short = float(screened.short_bytes[nearest])
+        gate.reached += len(indices)
+        share = np.where(short_bytes > 0, short_bytes / usable, np.inf)
+        nearest = int(share.argmin())
+        short = float(short_bytes[nearest])
         gate.reject(
-            int(fallen.size),
+            int((short_bytes > 0).sum()),
             score=float(share[nearest]),
-            describe=lambda: memory_miss(self.question, shape, specs[nearest], short_bytes=short),
+            describe=lambda: memory_miss(
+                self.question, shape, self.rows[indices[nearest]].spec, short_bytes=short
+            ),
         )
 
     def _reject_slow(
         self,
         shape: Shape,
-        specs: Sequence[GpuSpec],
-        screened: Screened,
+        indices: Sequence[int],
+        reach: Reach,
+        *,
+        concurrency: Floats,
         fallen: Indices,
         replicas: Floats,
     ) -> None:
         if not fallen.size:
             return
         # Those that meet the SLO but need more GPUs than allowed rank by how many more.
-        score = np.where(np.isfinite(replicas), 1.0 + replicas / 1e3, screened.slo_ratio)
+        score = np.where(np.isfinite(replicas), 1.0 + replicas / 1e3, reach.slo_ratio)
         nearest = int(fallen[score[fallen].argmin()])
         needed = replicas[nearest]
         self.gates[Gate.SLO].reject(
@@ -220,9 +230,9 @@ class Search:
             describe=lambda: latency_miss(
                 self.question,
                 shape,
-                specs[nearest],
-                curve=screened.curve.on(nearest),
-                concurrency=float(screened.concurrency[nearest]),
+                self.rows[indices[nearest]].spec,
+                curve=reach.curve.on(nearest),
+                concurrency=float(concurrency[nearest]),
                 replicas=int(needed) if np.isfinite(needed) else None,
             ),
         )
@@ -237,16 +247,16 @@ def replica_sizes(rows: Sequence[GpuRow]) -> frozenset[int]:
     return frozenset(range(1, min(most, MOST_GPUS_IN_A_REPLICA) + 1))
 
 
-def replicas_needed(workload: Workload, screened: Screened) -> Floats:
+def replicas_needed(workload: Workload, reach: Reach) -> Floats:
     """Return the replicas that carry the load on each GPU, infinite where none can, [gpus]."""
-    feasible = screened.batch > 0
+    feasible = reach.batch > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         if workload.users is not None:
-            needed = np.ceil(workload.users / np.floor(screened.batch))
+            needed = np.ceil(workload.users / np.floor(reach.batch))
         elif workload.rate is not None:
-            needed = np.ceil(workload.rate / screened.largest_rate)
+            needed = np.ceil(workload.rate / reach.largest_rate)
         else:
-            needed = np.ones_like(screened.batch)
+            needed = np.ones_like(reach.batch)
     return np.where(feasible, needed, np.inf)
 
 
