@@ -3,6 +3,7 @@
 An area is a set of countries: "us", "ca", "latam", "eu" (the members of the European Union),
 "europe" (the rest of it: Norway, Iceland, Switzerland, the United Kingdom), "asia", "me",
 "oceania" and "africa". The EU is an area of its own because data protection asks for it.
+`verified` in the tables says whether the whole source was read, or a part of it only.
 """
 
 import csv
