@@ -10,7 +10,7 @@ from caudal.plan.candidate import Candidate
 from caudal.plan.gates import Gates
 from caudal.plan.operation import operation_of, tokens_per_month
 from caudal.plan.question import Question
-from caudal.plan.ranking import Choice, rank
+from caudal.plan.ranking import Choice, Ranking, rank
 from caudal.plan.report import Considered, Memory, Operation, PlanReport, PlanRow, Price
 from caudal.plan.search import GpuRow, Search
 from caudal.plan.warnings import row_warnings
@@ -55,7 +55,7 @@ def plan_deployment(question: Question, *, book: OfferBook, today: date) -> Plan
             offers=len(offers),
         ),
         assumptions=(*question.workload.assumptions, *question.assumptions),
-        notes=(*question.notes, *_price_notes(rows)),
+        notes=(*question.notes, *_price_notes(rows), *_term_notes(ranking)),
         longest_tokens=question.workload.longest_tokens,
         oldest_price_days=max((row.price.age_days for row in rows), default=None),
     )
@@ -152,3 +152,17 @@ def _price_notes(rows: tuple[PlanRow, ...]) -> tuple[str, ...]:
         return ()
     span = f"{stale[0]} days" if len(stale) == 1 else f"{stale[0]} to {stale[-1]} days"
     return (f"some prices are {span} old: ask the provider before you commit",)
+
+
+def _term_notes(ranking: Ranking) -> tuple[str, ...]:
+    """Say what the same costs without a commitment, where all rows ask for one."""
+    choice = ranking.without_term
+    if choice is None:
+        return ()
+    offer, price = choice.hosting.offer, choice.hosting.usd_per_month
+    return (
+        (
+            f"cheapest without a commitment: {choice.candidate.name} at {offer.provider} "
+            f"{offer.region}, {offer.term}, ${price:,.0f} a month (--term {offer.term})"
+        ),
+    )

@@ -29,6 +29,7 @@ class Ranking:
     """The choices, cheapest first; each GPU, precision and provider once metered, once termed."""
 
     choices: tuple[Choice, ...]
+    without_term: Choice | None  # the cheapest that is paid by the hour, if none of the above is
     priced: int  # pairs of a candidate and an offer that can host it
 
 
@@ -54,7 +55,12 @@ def rank(
         priced += pairs
         found += hosted
     affordable = _within_budget(found, gates, budget_usd_per_month)
-    return Ranking(_first_of_each(affordable, most), priced)
+    choices = _first_of_each(affordable, most)
+    without_term = None
+    if choices and not any(choice.hosting.offer.term.is_metered for choice in choices):
+        metered = [hosted for hosted in affordable if hosted.is_metered]
+        without_term = next(iter(_first_of_each(metered, 1)), None)
+    return Ranking(choices, without_term, priced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,11 @@ class _Hosted:
     columns: OfferColumns
     offer: int
     usd_per_month: float
+
+    @property
+    def is_metered(self) -> bool:
+        """Return whether the offer is paid for the time used."""
+        return self.columns.offers[self.offer].term.is_metered
 
 
 def _host(members: list[Candidate], offers: list[Offer], gates: Gates) -> tuple[int, list[_Hosted]]:
