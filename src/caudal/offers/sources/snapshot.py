@@ -207,10 +207,11 @@ class _RowReader:
 
 def _price_problem(prices: Sequence[tuple[Term, Decimal]], *, usd_per_unit: Decimal) -> str | None:
     """Return what is wrong with the first bad price of a row, None if there is nothing."""
-    if not prices:
-        return "it has no price above zero"
-    problems = (price_problem(price * usd_per_unit) for _, price in prices)
-    return next((problem for problem in problems if problem is not None), None)
+    for _, price in prices:
+        problem = price_problem(price * usd_per_unit)
+        if problem is not None:
+            return problem
+    return None if prices else "it has no price above zero"
 
 
 def _read_holding(
