@@ -62,6 +62,7 @@ from caudal.vocabulary.units import (
     TokensPerSecond,
 )
 from caudal.vocabulary.written import (
+    CURRENCIES,
     Quantity,
     problem_with,
     split_written,
@@ -322,7 +323,7 @@ def _wrong_kind(text: str, quantity: Quantity, *, name: str) -> InvalidQuantityE
 
 def _kind_of(text: str) -> str | None:
     """Return what `text` would be at another door, such as "a size"; None if it is nothing."""
-    if text.upper().startswith(("US$", "$", "USD", "€", "£")):
+    if text.upper().startswith(CURRENCIES):
         return PRICE.noun
     try:
         unit = split_written(text, COUNT).unit.replace(" ", "")

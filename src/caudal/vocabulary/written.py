@@ -18,6 +18,7 @@ _NUMBER = re.compile(
     r"|[+-]?\.[0-9]+)(?P<exponent>[eE][+-]?[0-9]{1,2}(?![0-9]))?\s*"
 )
 _COMMA_DECIMAL = re.compile(r"(?P<whole>[+-]?[0-9]+),(?P<part>[0-9]+)(?P<rest>[^0-9,.]*)")
+CURRENCIES: Final = ("US$", "$", "USD", "€", "£", "¥")
 _UNSPOKEN = ("inf", "nan", "infinity", "infinite", "unlimited")
 
 
@@ -113,6 +114,8 @@ def within_sense(
 def _why_no_number(text: str, quantity: Quantity) -> str:
     if text.lstrip("+-").casefold() in _UNSPOKEN:
         return f"is no finite number; {quantity.noun} is needed"
+    if text.upper().startswith(CURRENCIES):
+        return f"is a price; {quantity.noun} such as {quantity.examples} is needed"
     return f"is not {quantity.noun}"
 
 
