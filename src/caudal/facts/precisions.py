@@ -34,6 +34,7 @@ class GgufBlock:
     """One of llama.cpp's block types."""
 
     name: str
+    id: int  # how a GGUF file names it
     weights: int
     bytes: int
 

@@ -1,0 +1,171 @@
+"""Safetensors headers: the exact bytes of every tensor, without reading one weight.
+
+Format: github:huggingface/safetensors README (eight bytes of length, a JSON object, the data).
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO, Final, NoReturn, TypeGuard
+
+from caudal.facts.readers.weight_file import (
+    HeaderBytes,
+    StoredTensor,
+    WeightHeader,
+    open_weight_file,
+    shown,
+    wrong_file,
+)
+from caudal.vocabulary.errors import InvalidModelFileError
+from caudal.vocabulary.units import MIB, Bytes
+
+# Chosen: 60,000 tensors in one file, ten times the most published; the format allows 100 MB, whose
+# parsing would take gigabytes if it were made for that.
+HEADER_MOST_BYTES: Final = 8 * MIB
+_LARGEST_SIZE: Final = 1 << 48  # chosen: no dimension or tensor of this many elements can exist
+_MOST_DIMENSIONS: Final = 16  # chosen: weights have at most five
+_BITS: Final = {
+    "BOOL": 8, "U8": 8, "I8": 8, "U16": 16, "I16": 16, "U32": 32, "I32": 32, "U64": 64, "I64": 64,
+    "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
+    "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "F16": 16, "BF16": 16, "F32": 32, "F64": 64, "C64": 64,
+}  # fmt: skip
+
+
+class _BadHeaderError(Exception):
+    """Something that JSON allows but a header must not have."""
+
+
+def read_safetensors(path: Path) -> WeightHeader:
+    """Return what the header of one safetensors file says.
+
+    Raises:
+        InvalidModelFileError: the header is damaged, absurd or contradicts the file's size.
+        UnavailableError: the file may not be read.
+    """
+    with open_weight_file(path) as (stream, size):
+        return read_safetensors_stream(stream, size=size, file=path.name)
+
+
+def read_safetensors_folder(folder: Path) -> WeightHeader:
+    """Return the headers of all `*.safetensors` in a folder as one.
+
+    Raises:
+        InvalidModelFileError: there is none, one is damaged, or two hold the same tensor.
+    """
+    try:
+        names = sorted(entry.name for entry in folder.iterdir() if entry.suffix == ".safetensors")
+    except OSError as problem:
+        raise wrong_file(folder.name, f"cannot be listed: {problem.strerror}") from None
+    if not names:
+        raise wrong_file(folder.name, "has no file that ends in .safetensors")
+    parts = [read_safetensors(folder / name) for name in names]
+    holder: dict[str, str] = {}
+    for part in parts:
+        for tensor in part.tensors:
+            other = holder.setdefault(tensor.name, part.file)
+            if other != part.file:
+                raise wrong_file(part.file, f"repeats {shown(tensor.name)} of {shown(other)}")
+    return WeightHeader(
+        file=folder.name,
+        metadata=parts[0].metadata,
+        tensors=tuple(tensor for part in parts for tensor in part.tensors),
+        files=len(parts),
+    )
+
+
+def read_safetensors_stream(stream: BinaryIO, *, size: int, file: str) -> WeightHeader:
+    """Return what a header says, from a seekable stream of `size` bytes called `file`."""
+    header = HeaderBytes(stream, file=file, limit=size)
+    length = int.from_bytes(header.take(8), "little")
+    if length > HEADER_MOST_BYTES:
+        raise wrong_file(
+            file,
+            f"claims a header of {length:,} bytes; more than {HEADER_MOST_BYTES:,} are not read",
+        )
+    entries = _parse(header.take(length), file)
+    metadata = entries.pop("__metadata__", {})
+    if not isinstance(metadata, Mapping):
+        raise wrong_file(file, "has a __metadata__ that is no object")
+    placed = [_tensor(name, entry, file) for name, entry in entries.items()]
+    _check_places(placed, data_bytes=size - 8 - length, file=file)
+    return WeightHeader(file=file, metadata=metadata, tensors=tuple(tensor for _, tensor in placed))
+
+
+def _parse(raw: bytes, file: str) -> dict[str, object]:
+    try:
+        parsed = json.loads(
+            raw.decode("utf-8"), object_pairs_hook=_without_doubles, parse_constant=_refuse
+        )
+    except UnicodeDecodeError as problem:
+        raise wrong_file(file, f"is not UTF-8 in its header (byte {problem.start})") from None
+    except json.JSONDecodeError as problem:
+        raise wrong_file(file, f"has a header that is not JSON: {problem.msg}") from None
+    except RecursionError:
+        raise wrong_file(file, "has a header that is nested too deeply") from None
+    except (_BadHeaderError, ValueError) as problem:
+        why = str(problem) if isinstance(problem, _BadHeaderError) else "an endless number"
+        raise wrong_file(file, f"has a header with {why}") from None
+    if not isinstance(parsed, dict):
+        raise wrong_file(file, f"has a header that is no object but a {type(parsed).__name__}")
+    return parsed
+
+
+def _without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise _BadHeaderError("a name that stands twice")
+    return values
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise _BadHeaderError(f"{constant}, which is no number")
+
+
+def _tensor(name: str, entry: object, file: str) -> tuple[int, StoredTensor]:
+    """Return where a tensor begins in the data, and the tensor."""
+    if not isinstance(entry, Mapping):
+        raise _wrong_tensor(file, name, "is no object")
+    dtype, shape, offsets = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
+    if not isinstance(dtype, str) or dtype not in _BITS:
+        raise _wrong_tensor(file, name, f"has the unknown dtype {shown(str(dtype))}")
+    if not _are_sizes(shape) or len(shape) > _MOST_DIMENSIONS:
+        raise _wrong_tensor(file, name, "has a shape that is no list of sizes")
+    if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+        raise _wrong_tensor(file, name, "has data_offsets that are no beginning and end")
+    elements = 1
+    for dimension in shape:
+        elements *= dimension
+        if elements > _LARGEST_SIZE:
+            raise _wrong_tensor(file, name, "has more elements than any tensor")
+    begin, end = offsets
+    if elements * _BITS[dtype] != (end - begin) * 8:
+        raise _wrong_tensor(
+            file, name, f"occupies {end - begin:,} bytes, but {elements:,} x {dtype} do not"
+        )
+    stored = StoredTensor(
+        name=name, stored_as=dtype.lower(), shape=tuple(shape), bytes=Bytes(end - begin)
+    )
+    return begin, stored
+
+
+def _are_sizes(value: object) -> TypeGuard[list[int]]:
+    return isinstance(value, list) and all(
+        isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= _LARGEST_SIZE
+        for size in value
+    )
+
+
+def _check_places(placed: list[tuple[int, StoredTensor]], *, data_bytes: int, file: str) -> None:
+    """Check that tensors lie one after another and fill the file, as the format demands."""
+    expected = 0
+    for begin, tensor in sorted(placed, key=lambda item: (item[0], item[1].bytes)):
+        if begin != expected:
+            what = "overlaps the one before" if begin < expected else "leaves a gap before it"
+            raise _wrong_tensor(file, tensor.name, what)
+        expected = begin + tensor.bytes
+    if expected != data_bytes:
+        raise wrong_file(file, f"should hold {expected:,} bytes of data, but holds {data_bytes:,}")
+
+
+def _wrong_tensor(file: str, name: str, why: str) -> InvalidModelFileError:
+    return wrong_file(file, f"tensor {shown(name)} {why}")
