@@ -25,6 +25,13 @@ def test_every_page_opens_with_its_title(page: Path) -> None:
     assert text.startswith("# ")
 
 
+@pytest.mark.parametrize("page", documents(), ids=page_id)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    named = re.findall(r"`((?:src|scripts|tests|docs)/[^`\s]+)`", page.read_text(encoding="utf-8"))
+
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_decisions_are_numbered_without_a_gap() -> None:
     numbers = [int(path.name[:4]) for path in sorted((ROOT / "docs/decisions").glob("*.md"))]
 
