@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from caudal.facts.model import (
     DenseFeedForward,
@@ -14,7 +15,11 @@ from caudal.fit.serving import Serving
 from caudal.fit.weights import SameModel
 from caudal.vocabulary.estimate import Estimate
 
-ELEMENT_BYTES = 2  # activations are in 16 bit
+ELEMENT_BYTES: Final = 2  # activations are in 16 bit
+# DeepSeek V4 carries four copies of the hidden state (hc_mult of its config.json), mixed in 32 bit.
+_STREAMS: Final = 4
+_STREAM_BYTES: Final = 4
+_STREAMS_DOUBT: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +42,7 @@ class Widths:
     expert: int  # intermediate of one expert
     attention: int  # queries, keys and values together
     gated: bool
+    streams: int  # copies of the hidden state that are carried along (hyper-connections)
 
 
 @lru_cache(maxsize=512)
@@ -44,7 +50,7 @@ def widths(same: SameModel) -> Widths:
     """Return the widest tensors of a model."""
     model = same.model
     dense = chosen = expert = attention = 0
-    gated = True
+    gated, streams = True, 1
     for layer in {id(layer): layer for layer in model.layers}.values():
         match layer.feed_forward:
             case DenseFeedForward() as plain:
@@ -61,6 +67,7 @@ def widths(same: SameModel) -> Widths:
                 case GroupedQueryAttention():
                     attention = max(attention, (mixer.heads + 2 * mixer.kv_heads) * mixer.head_dim)
                 case LatentAttention():
+                    streams = max(streams, _STREAMS if mixer.compression > 1 else 1)
                     head = mixer.nope_head_dim + mixer.rope_head_dim
                     attention = max(attention, mixer.heads * (2 * head + mixer.value_head_dim))
                 case _:
@@ -72,6 +79,7 @@ def widths(same: SameModel) -> Widths:
         expert=expert,
         attention=attention,
         gated=gated,
+        streams=streams,
     )
 
 
@@ -92,4 +100,14 @@ def layer_bytes_per_token(model: ModelSpec, serving: Serving) -> float:
     each = matrices * wide.expert / (1 if serving.layout.expert else tensor) + wide.hidden
     mixture = wide.chosen_experts * each + 2 * wide.hidden if wide.chosen_experts else 0.0
     attention = wide.attention / tensor + 3 * wide.hidden
-    return ELEMENT_BYTES * max(dense, mixture, attention)
+    carried = 3 * wide.hidden * (wide.streams - 1) * _STREAM_BYTES
+    return ELEMENT_BYTES * max(dense, mixture, attention) + carried
+
+
+def activation_doubt(model: ModelSpec, *, usual: float) -> float:
+    """Return by which factor the activation peak may be larger than computed.
+
+    Hyper-connections and compressed attention have work spaces that no log in hand explains:
+    one shows 11 GiB beside the weights, another 3 (DeepSeek V4 on two GPUs).
+    """
+    return usual if widths(SameModel(model)).streams == 1 else _STREAMS_DOUBT

@@ -2,13 +2,22 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from caudal.facts.gpu import GpuSpec
 from caudal.facts.model import ModelSpec
+from caudal.fit.kv_cache import KvNeeds
 from caudal.fit.needs import MemoryNeeds, memory_needs
 from caudal.fit.serving import Serving
-from caudal.vocabulary.estimate import Estimate
-from caudal.vocabulary.units import Bytes
+from caudal.vocabulary.estimate import Basis, Estimate
+from caudal.vocabulary.units import GIB, Bytes
+
+# What the CUDA runtime cannot hand out of what the driver shows as total: 79.65 of an H100 are
+# 79.22 to 79.25 GiB to an engine, 24.0 of an RTX 3090 23.58, 22.49 of an L4 22.16, 15.0 of a T4
+# 14.56 to 14.74, 179.06 of a B200 178.35, 80.0 of an A100 79.15. Totals printed by vLLM and
+# TensorRT-LLM in public start-up logs; the median is taken. Cards with unified memory show the
+# same on both sides.
+_RUNTIME_RESERVE: Final = Estimate(0.43 * GIB, 0.25 * GIB, 0.85 * GIB, Basis.CALIBRATED)
 
 
 class Verdict(StrEnum):
@@ -75,6 +84,21 @@ class MemoryBudget:
         )
 
 
+def visible_bytes(gpu: GpuSpec) -> float:
+    """Return the memory that an engine sees as the card's total: what fractions are taken of.
+
+    Leaves out what a desktop or another process holds; give the free memory for that.
+    """
+    if gpu.vendor != "NVIDIA" or shares_memory(gpu):
+        return float(gpu.usable_bytes)
+    return max(gpu.usable_bytes - _RUNTIME_RESERVE.value, 0.0)
+
+
+def shares_memory(gpu: GpuSpec) -> bool:
+    """Return whether the GPU's memory is the host's main memory too."""
+    return gpu.memory_type.startswith("LPDDR")
+
+
 def memory_budget(
     model: ModelSpec,
     serving: Serving,
@@ -83,37 +107,51 @@ def memory_budget(
     context_tokens: int,
     concurrency: int,
     usable_bytes: Bytes | None = None,
+    free_bytes: Bytes | None = None,
 ) -> MemoryBudget:
     """Return the budget of one GPU for `concurrency` requests of `context_tokens` each.
 
     The verdict is for the longest prompt and the full concurrency, and on the high side of every
-    term: `FITS` is no guess. `usable_bytes` overrides the card's, for one that is in use already.
+    term: `FITS` is no guess. `usable_bytes` overrides the card's memory, `free_bytes` says what
+    is left of it on a card that is in use already.
     """
-    usable = float(gpu.usable_bytes if usable_bytes is None else usable_bytes)
-    needs = memory_needs(model, serving.on(gpu))
+    usable = visible_bytes(gpu) if usable_bytes is None else float(usable_bytes)
     return budget_of(
-        needs, usable_bytes=usable, context_tokens=context_tokens, concurrency=concurrency
+        memory_needs(model, serving.on(gpu)),
+        usable_bytes=usable,
+        free_bytes=free_bytes,
+        unified=shares_memory(gpu),
+        context_tokens=context_tokens,
+        concurrency=concurrency,
     )
 
 
 def budget_of(
-    needs: MemoryNeeds, *, usable_bytes: float, context_tokens: int, concurrency: int
+    needs: MemoryNeeds,
+    *,
+    usable_bytes: float,
+    context_tokens: int,
+    concurrency: int,
+    free_bytes: float | None = None,
+    unified: bool = False,
 ) -> MemoryBudget:
     """Return the budget of needs that are known already, on a card of `usable_bytes`."""
-    pool = needs.kv_pool_bytes(usable_bytes)
-    needed = needs.kv.bytes_for(sequences=concurrency, tokens=context_tokens)
-    if pool.low >= needed:
-        verdict = Verdict.FITS
-    elif pool.high < needed:
-        verdict = Verdict.DOES_NOT_FIT
-    else:
-        verdict = Verdict.UNCERTAIN
+    pool = needs.kv_pool_bytes(usable_bytes, free_bytes=free_bytes, unified=unified)
+    kv = needs.kv
     return MemoryBudget(
         needs=needs,
-        usable_bytes=usable_bytes,
+        usable_bytes=usable_bytes if free_bytes is None else min(free_bytes, usable_bytes),
         context_tokens=context_tokens,
         concurrency=concurrency,
-        kv_needed_bytes=needed,
+        kv_needed_bytes=kv.bytes_for(sequences=concurrency, tokens=context_tokens),
         kv_pool_bytes=pool,
-        verdict=verdict,
+        verdict=verdict_of(pool, kv, sequences=concurrency, tokens=context_tokens),
     )
+
+
+def verdict_of(pool_bytes: Estimate, kv: KvNeeds, *, sequences: float, tokens: int) -> Verdict:
+    """Return whether a pool surely, perhaps or surely not holds so many requests of a length."""
+    if pool_bytes.low >= kv.bytes_at_most(sequences=sequences, tokens=tokens):
+        return Verdict.FITS
+    needed = kv.bytes_for(sequences=sequences, tokens=tokens)
+    return Verdict.DOES_NOT_FIT if pool_bytes.high < needed else Verdict.UNCERTAIN

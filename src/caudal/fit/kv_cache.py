@@ -62,6 +62,7 @@ class KvNeeds:
     groups: tuple[KvGroup, ...]
     shared_bytes: float = 0.0  # taken once, whatever runs (llama.cpp's cells for one step)
     longest_tokens: int  # no request is longer
+    doubt_bytes: float = 0.0  # what some versions of the engine take beyond this, per request
 
     @property
     def bytes_per_token(self) -> float:
@@ -96,6 +97,11 @@ class KvNeeds:
     def bytes_for(self, *, sequences: float, tokens: int) -> float:
         """Return what `sequences` requests of `tokens` each take together."""
         return self.shared_bytes + sequences * self.request_bytes(tokens)
+
+    def bytes_at_most(self, *, sequences: float, tokens: int) -> float:
+        """Return `bytes_for` on its high side: what a promise has to hold against."""
+        sure = self.bytes_for(sequences=sequences, tokens=tokens)
+        return sure + sequences * self.doubt_bytes
 
     def sequences(self, pool_bytes: float, *, tokens: int) -> float:
         """Return how many requests of `tokens` a pool holds, as a fraction; ∞ if they take none."""
@@ -154,7 +160,9 @@ def distinct_mixers(same: SameModel, stages: int) -> tuple[tuple[tuple[Mixer, in
     return tuple(tables)
 
 
-def grouped_query_bytes(mixer: GroupedQueryAttention, serving: Serving) -> float:
+def grouped_query_bytes(
+    mixer: GroupedQueryAttention, serving: Serving, *, pads_values: bool = False
+) -> float:
     """Return a token's keys and values in one layer on one GPU.
 
     `ceil(kv_heads / TP) · (key dim · key bytes + value dim · value bytes)`: with more GPUs than
@@ -164,6 +172,8 @@ def grouped_query_bytes(mixer: GroupedQueryAttention, serving: Serving) -> float
         return 0.0
     heads = -(-mixer.kv_heads // serving.layout.tensor)
     value_dim = mixer.head_dim if mixer.value_head_dim is None else mixer.value_head_dim
+    if pads_values:
+        value_dim = max(value_dim, mixer.head_dim)
     values = serving.value_format or serving.kv_format
     return heads * (
         mixer.head_dim * serving.kv_format.bytes_per_element + value_dim * values.bytes_per_element
@@ -175,6 +185,14 @@ def latent_bytes(mixer: LatentAttention, serving: Serving) -> float:
 
     `(kv_lora_rank + rope_head_dim) · bytes + indexer`, divided by the tokens that share an entry.
     """
+    if serving.stores_latent_as_heads:
+        heads = -(-mixer.heads // serving.layout.tensor)
+        key = mixer.nope_head_dim + mixer.rope_head_dim
+        values = serving.value_format or serving.kv_format
+        return heads * (
+            key * serving.kv_format.bytes_per_element
+            + mixer.value_head_dim * values.bytes_per_element
+        )
     entry = (mixer.kv_lora_rank + mixer.rope_head_dim) * serving.kv_format.bytes_per_element
     entry += mixer.extra_cache_bytes_per_token
     return entry / mixer.compression + indexer_bytes(mixer)

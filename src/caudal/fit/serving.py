@@ -34,6 +34,7 @@ class Serving:
     graph_sequences: int | None = None  # the largest batch captured as a CUDA graph
     eager: bool = False  # no CUDA graphs, no compilation
     speculative: bool = False  # loads the model's own multi-token-prediction layers
+    latent_as_heads: bool | None = None  # MLA stored as full heads; None: as the engine does
     text_only: bool = False  # encoders for images and sound are not loaded
 
     def on(self, gpu: GpuSpec) -> "Serving":
@@ -83,6 +84,13 @@ class Serving:
     def block(self) -> Tokens:
         """Return the tokens of one KV block."""
         return self.engine.block_tokens if self.block_tokens is None else self.block_tokens
+
+    @property
+    def stores_latent_as_heads(self) -> bool:
+        """Return whether MLA's keys and values are stored as full heads, not compressed."""
+        if self.latent_as_heads is not None:
+            return self.latent_as_heads
+        return not self.engine.latent_cached
 
     @property
     def micro_batch(self) -> Tokens:

@@ -7,9 +7,11 @@ from typing import Final
 from caudal.facts.layout import Layout
 from caudal.facts.model import GroupedQueryAttention, LatentAttention, ModelSpec
 from caudal.facts.precision import KEPT_BITS, Role, WeightFormat
+from caudal.facts.precisions import weight_format
 from caudal.facts.weights import WeightGroup, layer_weight_groups, outer_weight_groups
 from caudal.fit.kept_modules import kept_roles
 from caudal.fit.serving import Serving
+from caudal.fit.tensors import fused_name, fused_slack
 from caudal.vocabulary.estimate import Basis, Estimate
 
 # Vocabulary rows are padded to a multiple of this before they are handed out.
@@ -27,6 +29,13 @@ _GGUF_SPREAD: Final = 1.04
 # A published size further than this from the shape's is not of these weights (a repository may
 # hold two formats): the shape is believed. Chosen.
 _BELIEVED: Final = 0.03
+ROTARY_BYTES: Final = 2
+# Families whose sliding layers turn with a base of their own (rope_local_base_freq), so that two
+# tables are kept. Source: transformers, configuration_gemma3.py, configuration_gemma4.py.
+_TWO_ROTARY_BASES: Final = frozenset({"gemma3", "gemma4", "gemma4_unified"})
+# Engines that store MXFP4 experts in whole multiples of so many columns.
+_EXPERT_COLUMNS: Final = 256
+_PADS_EXPERTS: Final = frozenset({"vllm", "sglang"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +45,7 @@ class WeightNeeds:
     total: Estimate  # bytes
     by_role: tuple[tuple[Role, float], ...]  # bytes, largest first
     stage: int  # the pipeline stage that holds most
+    allocation_slack: float  # bytes that PyTorch's allocator adds, see `caudal.fit.tensors`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,24 +75,24 @@ def weight_needs(model: ModelSpec, serving: Serving) -> WeightNeeds:
         _stage_bytes(model, serving, entries, native=native)
         for entries in _tables(SameModel(model), serving.layout.pipeline)
     ]
-    sizes = [sum(by_role.values()) for by_role in stages]
-    size = max(sizes)
-    stage = sizes.index(size)
+    sizes = [stage.total for stage in stages]
+    fullest = sizes.index(max(sizes))
     scale = _checkpoint_scale(model, serving) if native else None
-    total = size if scale is None else size * scale
+    factor = 1.0 if scale is None else scale
     return WeightNeeds(
-        total=_estimate(total, serving.weight_format, known=scale is not None),
+        total=_estimate(sizes[fullest] * factor, serving.weight_format, known=scale is not None),
         by_role=tuple(
-            (role, part * total / size)
-            for role, part in sorted(stages[stage].items(), key=lambda entry: -entry[1])
+            (role, part * factor)
+            for role, part in sorted(stages[fullest].by_role.items(), key=lambda each: -each[1])
         ),
-        stage=stage,
+        stage=fullest,
+        allocation_slack=stages[fullest].slack,
     )
 
 
-def is_native(model: ModelSpec, weight_format: WeightFormat) -> bool:
-    """Return whether the published checkpoint is stored in `weight_format`."""
-    return model.checkpoint.weight_format == weight_format.name
+def is_native(model: ModelSpec, stored: WeightFormat) -> bool:
+    """Return whether the published checkpoint is in this format."""
+    return model.checkpoint.weight_format == stored.name
 
 
 def stage_layers(layers: int, *, stage: int, stages: int) -> range:
@@ -126,51 +136,100 @@ def rotary_bytes(model: ModelSpec, serving: Serving) -> int:
     Source: vLLM vllm/model_executor/layers/rotary_embedding.py (cos_sin_cache); measured in
     vllm-project/vllm issue 10517.
     """
-    widths: set[int] = set()
-    for layer in set(model.layers):
+    if model.position_parameters:
+        return 0
+    tables: set[tuple[int, bool]] = set()
+    for layer in {id(layer): layer for layer in model.layers}.values():
         for mixer in layer.mixers:
             match mixer:
-                case GroupedQueryAttention() if not model.position_parameters:
-                    widths.add(mixer.head_dim)
+                case GroupedQueryAttention():
+                    own = mixer.window_tokens is not None and model.family in _TWO_ROTARY_BASES
+                    tables.add((mixer.head_dim, own))
                 case LatentAttention():
-                    widths.add(mixer.rope_head_dim)
+                    tables.add((mixer.rope_head_dim, False))
                 case _:
                     pass
     positions = max(model.max_context_tokens, serving.longest(model))
-    return sum(2 * width * positions for width in widths)
+    return sum(ROTARY_BYTES * width * positions for width, _ in tables)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One group of a stage: in how many layers, and in how many the checkpoint keeps 16 bit."""
+    """One group of a stage: in how many layers, and how the checkpoint stores it apart."""
 
     group: WeightGroup
     count: int
-    kept: int
+    kept: int  # in how many layers the checkpoint keeps it in 16 bit
+    stored_as: str  # another format in which the checkpoint stores it, "" for none
+    fused: tuple[int, str] | None  # the tensor it becomes part of, once a layer
+
+
+@dataclass(frozen=True, slots=True)
+class _StageBytes:
+    by_role: dict[Role, float]
+    slack: float  # what PyTorch's allocator adds
+
+    @property
+    def total(self) -> float:
+        return sum(self.by_role.values())
 
 
 def _stage_bytes(
-    model: ModelSpec, serving: Serving, entries: tuple[_Entry, ...], *, native: bool
-) -> dict[Role, float]:
-    weight_format = serving.weight_format
-    skips = weight_format.is_quantised and not weight_format.is_gguf
+    model: ModelSpec,
+    serving: Serving,
+    entries: tuple[_Entry, ...],
+    *,
+    native: bool,
+    padded: bool = True,
+) -> _StageBytes:
     by_role: dict[Role, float] = {}
+    tensors: dict[tuple[int, str], list[float]] = {}
     for entry in entries:
-        group = entry.group
-        role = group.role
+        role = entry.group.role
         if (role is Role.MTP and not serving.speculative) or (
             role is Role.VISION and serving.text_only
         ):
             continue
-        bits = weight_format.bits_for(role, tied_embeddings=model.tied_embeddings)
-        weighted = entry.count * bits
-        if skips and not group.matrix:
-            weighted = float(entry.count * KEPT_BITS)
-        elif skips and native:
-            weighted += entry.kept * (max(bits, KEPT_BITS) - bits)
-        size = group.parameters * tensor_share(group, serving) * weighted / 8
-        by_role[role] = by_role.get(role, 0.0) + size
-    return by_role
+        bits = _mean_bits(model, serving, entry, native=native)
+        if padded and role is Role.ROUTED_EXPERT:
+            bits += serving.weight_format.bits * (_padded_experts(model, serving) - 1)
+        once = entry.group.parameters * tensor_share(entry.group, serving) * bits / 8
+        by_role[role] = by_role.get(role, 0.0) + entry.count * once
+        if entry.fused is not None:
+            tally = tensors.setdefault(entry.fused, [0.0, entry.count])
+            tally[0] += once
+    slack = sum(count * fused_slack(name, size) for (_, name), (size, count) in tensors.items())
+    return _StageBytes(by_role, slack)
+
+
+def _mean_bits(model: ModelSpec, serving: Serving, entry: _Entry, *, native: bool) -> float:
+    """Return the bits of one weight of the group, over the layers that it stands in."""
+    stored, role = serving.weight_format, entry.group.role
+    bits = stored.bits_for(role, tied_embeddings=model.tied_embeddings)
+    if stored.is_gguf or not stored.is_quantised:
+        return bits
+    if not entry.group.matrix:
+        return float(KEPT_BITS)
+    if native and entry.stored_as:
+        other = weight_format(entry.stored_as)
+        return other.bits + other.scale_bits
+    if native and bits < KEPT_BITS:
+        bits += (KEPT_BITS - bits) * entry.kept / entry.count
+    return bits
+
+
+def _padded_experts(model: ModelSpec, serving: Serving) -> float:
+    """Return stored over real columns of MXFP4 experts: kernels want whole multiples of 256.
+
+    The values of both matrices are padded along the dimension that is summed over, their scales
+    are not. gpt-oss has 2,880 columns, stored as 3,072: 64.4 GiB instead of 60.8 for the 120B.
+
+    Source: vLLM vllm/model_executor/layers/quantization/utils/mxfp4_utils.py (_swizzle_mxfp4);
+    measured in vllm-project/vllm issue 33155.
+    """
+    if serving.weight_format.name != "mxfp4" or serving.engine.name not in _PADS_EXPERTS:
+        return 1.0
+    return -(-model.hidden // _EXPERT_COLUMNS) * _EXPERT_COLUMNS / model.hidden
 
 
 @lru_cache(maxsize=512)
@@ -178,6 +237,11 @@ def _tables(same: SameModel, stages: int) -> tuple[tuple[_Entry, ...], ...]:
     """Return the groups of every stage, equal ones together: what no format or split changes."""
     model = same.model
     kept = kept_roles(model.checkpoint.kept_modules)
+    apart = {
+        role: named
+        for pattern, named in model.checkpoint.module_formats
+        for _, role in kept_roles((pattern,))
+    }
     tables = []
     for stage in range(stages):
         counts: dict[tuple[int, int], list[int]] = {}
@@ -189,14 +253,25 @@ def _tables(same: SameModel, stages: int) -> tuple[tuple[_Entry, ...], ...]:
                 tally[0] += 1
                 tally[1] += (None, group.role) in kept or (index, group.role) in kept
                 groups[id(layer), place] = group
-        entries = [_Entry(groups[key], *tally) for key, tally in counts.items()]
+        entries = [_entry(groups[key], key[0], apart, *tally) for key, tally in counts.items()]
         entries += [
-            _Entry(group, 1, int((None, group.role) in kept))
+            _entry(group, 0, apart, 1, int((None, group.role) in kept))
             for group in outer_weight_groups(model)
             if _stands_in(group, model, first=stage == 0, last=stage == stages - 1)
         ]
         tables.append(tuple(entries))
     return tuple(tables)
+
+
+def _entry(group: WeightGroup, layer: int, apart: dict[Role, str], count: int, kept: int) -> _Entry:
+    name = fused_name(group.role) if group.matrix else None
+    return _Entry(
+        group=group,
+        count=count,
+        kept=kept,
+        stored_as=apart.get(group.role, "") if group.matrix else "",
+        fused=None if name is None else (layer, name),
+    )
 
 
 def _stands_in(group: WeightGroup, model: ModelSpec, *, first: bool, last: bool) -> bool:
@@ -212,22 +287,21 @@ def _stands_in(group: WeightGroup, model: ModelSpec, *, first: bool, last: bool)
 def _checkpoint_scale(model: ModelSpec, serving: Serving) -> float | None:
     """Return published over computed bytes of the checkpoint, None where it is not known.
 
-    The published files hold the multi-token-prediction layers in the format of the rest.
+    The published files hold the multi-token-prediction layers in the format of the rest. Padding
+    of vocabulary and experts is not in the files and stays on top.
     """
     published = model.checkpoint_bytes
     if published is None:
         return None
     whole = replace(serving, layout=Layout(), speculative=True, text_only=False)
     entries = _tables(SameModel(model), 1)[0]
-    padding = model.vocabulary % VOCABULARY_PADDING  # files are not padded
-    computed = sum(_stage_bytes(model, whole, entries, native=True).values())
-    assert padding >= 0
+    computed = _stage_bytes(model, whole, entries, native=True, padded=False).total
     scale = published / computed
     return scale if abs(scale - 1) < _BELIEVED else None
 
 
-def _estimate(size: float, weight_format: WeightFormat, *, known: bool) -> Estimate:
-    if known or not weight_format.is_quantised:
+def _estimate(size: float, stored: WeightFormat, *, known: bool) -> Estimate:
+    if known or not stored.is_quantised:
         return Estimate.exact(size)
-    spread = _GGUF_SPREAD if weight_format.is_gguf else _RECIPE_SPREAD
+    spread = _GGUF_SPREAD if stored.is_gguf else _RECIPE_SPREAD
     return Estimate.within(size, spread, Basis.CALIBRATED)

@@ -16,7 +16,13 @@ from caudal.facts.model import (
     ModelSpec,
     RecurrentMixer,
 )
-from caudal.fit.activation import ELEMENT_BYTES, Overheads, layer_bytes_per_token
+from caudal.fit.activation import (
+    ELEMENT_BYTES,
+    Overheads,
+    activation_doubt,
+    layer_bytes_per_token,
+)
+from caudal.fit.engines.compressed import compressed_needs
 from caudal.fit.kv_cache import (
     KvGroup,
     KvNeeds,
@@ -24,6 +30,7 @@ from caudal.fit.kv_cache import (
     cross_bytes,
     distinct_mixers,
     grouped_query_bytes,
+    indexer_bytes,
     latent_bytes,
     recurrent_bytes,
 )
@@ -43,9 +50,13 @@ _KERNEL_BLOCK: Final = 16
 _PADDING_FACTOR: Final = 1.5
 # What sampling holds for each logit of each sequence: logits in 32 bit, sorted copies with 64-bit
 # indices, probabilities. Fitted to eight start-up logs of 0.6 to 0.8 on T4 and H100 (38.6 to 39.2);
-# since 0.8 sorting is left to a kernel, and 12 fits.
+# since 0.8 sorting is left to a kernel, and 10 fits (9.2 and 10.7 in two logs of 2026). Where the
+# old engine chunked prefill its profile sampled nothing and held two copies of the logits (two
+# logs: 0.06 and 0.19 GiB in all).
 _SAMPLER_BYTES_BEFORE_V1: Final = 39.0
-_SAMPLER_BYTES: Final = 12.0
+_SAMPLER_BYTES: Final = 10.0
+_LOGIT_BYTES: Final = 4.0
+# How far activation is off over the dev rows that print it; chosen.
 _ACTIVATION_SPREAD: Final = 1.5
 
 
@@ -67,6 +78,8 @@ def _stage_needs(
     model: ModelSpec, serving: Serving, mixers: tuple[tuple[Mixer, int], ...]
 ) -> KvNeeds:
     longest = serving.longest(model)
+    if any(isinstance(mixer, LatentAttention) and mixer.compression > 1 for mixer, _ in mixers):
+        return compressed_needs(mixers, step=serving.step_tokens(model), longest=longest)
     caches: dict[LayerCache, int] = {}
     for mixer, count in mixers:
         cache = _layer_cache(mixer, serving)
@@ -83,7 +96,8 @@ def _stage_needs(
 def _layer_cache(mixer: Mixer, serving: Serving) -> LayerCache:
     match mixer:
         case GroupedQueryAttention():
-            token_bytes = grouped_query_bytes(mixer, serving)
+            token_bytes = grouped_query_bytes(mixer, serving, pads_values=_pads_values(serving))
+            token_bytes += indexer_bytes(mixer)
             if mixer.window_tokens is not None:
                 return LayerCache(
                     kind="sliding", token_bytes=token_bytes, window=mixer.window_tokens
@@ -104,6 +118,14 @@ def _layer_cache(mixer: Mixer, serving: Serving) -> LayerCache:
                 token_bytes=cross_bytes(mixer, serving),
                 source_tokens=mixer.source_tokens,
             )
+
+
+def _pads_values(serving: Serving) -> bool:
+    """Return whether values narrower than keys are padded to their width.
+
+    Only the 16-bit kernels keep two widths (FlashAttentionDiffKV).
+    """
+    return serving.kv_format.bytes_per_element < ELEMENT_BYTES
 
 
 def _uniform(
@@ -237,25 +259,36 @@ def overheads(model: ModelSpec, serving: Serving) -> Overheads:
     step = serving.step_tokens(model)
     layers = step * layer_bytes_per_token(model, serving)
     sampled = min(serving.sequences, step)
-    held = step * model.hidden * ELEMENT_BYTES
-    sampler = sampled * model.vocabulary * _sampler_bytes(serving) + 2 * held
-    peak = max(layers, sampler)
+    held = 2 * step * model.hidden * ELEMENT_BYTES
+    sampler = sampled * model.vocabulary * _sampler_bytes(model, serving) + held
     engine = serving.engine
     low, high = engine.non_torch_range_bytes
     other = Estimate(float(engine.non_torch_bytes), low, high, Basis.CALIBRATED)
     if serving.layout.gpus > 1:
         low, high = engine.collective_range_bytes
         other = other + Estimate(float(engine.collective_bytes), low, high, Basis.CALIBRATED)
+    peak = max(layers, sampler)
     return Overheads(
-        activation=Estimate.within(peak, _ACTIVATION_SPREAD, Basis.CALIBRATED),
+        activation=Estimate(
+            peak,
+            peak / _ACTIVATION_SPREAD,
+            peak * activation_doubt(model, usual=_ACTIVATION_SPREAD),
+            Basis.CALIBRATED,
+        ),
         graphs=_graphs(serving),
         other=other,
         buffers=Estimate.exact(rotary_bytes(model, serving)),
     )
 
 
-def _sampler_bytes(serving: Serving) -> float:
-    return _SAMPLER_BYTES if serving.engine.chunked_prefill else _SAMPLER_BYTES_BEFORE_V1
+def _sampler_bytes(model: ModelSpec, serving: Serving) -> float:
+    engine = serving.engine
+    if engine.chunked_prefill:
+        return _SAMPLER_BYTES
+    above = engine.chunked_above_context_tokens
+    if above is not None and serving.longest(model) > above:
+        return _LOGIT_BYTES
+    return _SAMPLER_BYTES_BEFORE_V1
 
 
 def _graphs(serving: Serving) -> Estimate:
