@@ -4,12 +4,12 @@ An engine's file has what all its versions share, then one `[[versions]]` table 
 first; each range starts from the one before it and names what changed.
 """
 
+import pkgutil
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
 from caudal.facts.engine import BatchTier, EngineSpec, StaticReserve
@@ -119,8 +119,9 @@ def _canonical(name: str) -> str:
 
 @cache
 def _ranges(name: str) -> tuple[EngineSpec, ...]:
-    text = files("caudal.facts").joinpath("data", "engines", f"{name}.toml").read_text("utf-8")
-    tables = tomllib.loads(text)
+    raw = pkgutil.get_data("caudal.facts", f"data/engines/{name}.toml")
+    assert raw is not None, f"engines/{name}.toml is not part of the installation"
+    tables = tomllib.loads(raw.decode("utf-8"))
     shared = {key: value for key, value in tables.items() if key != "versions"}
     ranges: list[EngineSpec] = []
     row: dict[str, object] = shared

@@ -4,12 +4,12 @@ A GGUF mix names a block type for each tensor class; here it becomes bits per ro
 head explains its tables.
 """
 
+import pkgutil
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from importlib.resources import files
 from typing import Final, TypeVar
 
 from caudal.facts.precision import Arithmetic, KvFormat, Role, WeightFormat
@@ -97,8 +97,9 @@ class _Catalogue:
 
 @cache
 def _catalogue() -> _Catalogue:
-    text = files("caudal.facts").joinpath("data", _FILE).read_text(encoding="utf-8")
-    tables = tomllib.loads(text)
+    raw = pkgutil.get_data("caudal.facts", f"data/{_FILE}")
+    assert raw is not None, f"{_FILE} is not part of the installation"
+    tables = tomllib.loads(raw.decode("utf-8"))
     blocks = {name: GgufBlock(name=name, **row) for name, row in tables["blocks"].items()}
     sources = {name: _source(row) for name, row in tables["sources"].items()}
     kept = {name: frozenset(map(Role, roles)) for name, roles in tables["kept"].items()}

@@ -5,10 +5,10 @@ only a format that the engine cannot read at all is refused without a row.
 """
 
 import csv
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
 from caudal.facts.engine import EngineSpec
@@ -111,9 +111,10 @@ def generation_of(gpu: GpuSpec) -> str:
 @cache
 def support_rows() -> tuple[SupportRow, ...]:
     """Return the whole table, in the order in which it answers."""
-    text = files("caudal.facts").joinpath("data", _FILE).read_text(encoding="utf-8")
+    raw = pkgutil.get_data("caudal.facts", f"data/{_FILE}")
+    assert raw is not None, f"{_FILE} is not part of the installation"
     gguf = frozenset(entry.name for entry in weight_formats() if entry.is_gguf)
-    reader = csv.DictReader(text.splitlines())
+    reader = csv.DictReader(raw.decode("utf-8").splitlines())
     return tuple(_row(row, gguf, line) for line, row in enumerate(reader, start=2))
 
 

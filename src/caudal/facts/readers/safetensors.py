@@ -19,9 +19,11 @@ from caudal.facts.readers.weight_file import (
 from caudal.vocabulary.errors import InvalidModelFileError
 from caudal.vocabulary.units import MIB, Bytes
 
-# Chosen: 60,000 tensors in one file, ten times the most published; the format allows 100 MB, whose
-# parsing would take gigabytes if it were made for that.
+# Chosen: ten times the tensors of any published file, at 120 bytes each; the format allows 100 MB,
+# whose parsing would take gigabytes if it were made for that.
+_MOST_TENSORS: Final = 65_536
 HEADER_MOST_BYTES: Final = 8 * MIB
+_BRACKETS, _QUOTES = 3, 10  # of one tensor: an object with two lists, and five texts
 _LARGEST_SIZE: Final = 1 << 48  # chosen: no dimension or tensor of this many elements can exist
 _MOST_DIMENSIONS: Final = 16  # chosen: weights have at most five
 _BITS: Final = {
@@ -92,6 +94,9 @@ def read_safetensors_stream(stream: BinaryIO, *, size: int, file: str) -> Weight
 
 
 def _parse(raw: bytes, file: str) -> dict[str, object]:
+    brackets, quotes = raw.count(b"{") + raw.count(b"["), raw.count(b'"')
+    if brackets > _BRACKETS * _MOST_TENSORS or quotes > _QUOTES * _MOST_TENSORS:
+        raise wrong_file(file, f"has more in its header than {_MOST_TENSORS:,} tensors need")
     try:
         parsed = json.loads(
             raw.decode("utf-8"), object_pairs_hook=_without_doubles, parse_constant=_refuse

@@ -99,6 +99,8 @@ def test_a_scalar_and_an_empty_tensor_are_tensors() -> None:
         (b"\xff\xfe", 0, "not UTF-8"),
         (b"[" * 100_000, 0, "nested too deeply"),
         (b"1" * 5_000, 0, "endless number"),
+        (b"[" + b"[]," * 200_000 + b"1]", 0, "than 65,536 tensors need"),
+        (b"[" + b'"",' * 400_000 + b"1]", 0, "than 65,536 tensors need"),
     ],
 )
 def test_a_damaged_header_is_refused(header: object, data: int, said: str) -> None:
