@@ -11,7 +11,7 @@ from caudal.facts.gpu import GpuSpec
 from caudal.facts.gpu_names import GpuNames, short_name, sizes_in, split_count
 from caudal.facts.gpu_rows import read_gpu_rows
 from caudal.vocabulary.errors import UnknownGpuError
-from caudal.vocabulary.quantities import parse_gpu_counts
+from caudal.vocabulary.quantities import format_bytes_gb, parse_gpu_counts
 from caudal.vocabulary.units import Bytes, BytesPerSecond
 
 
@@ -221,7 +221,12 @@ def _distance(gpu: GpuSpec, other: GpuSpec) -> float:
 
 
 def _reading(name: str, specs: Sequence[GpuSpec]) -> str:
-    if len(specs) < 2:
-        return ""
-    listed = ", ".join(spec.name for spec in specs[:-1])
-    return f"{name} may be {listed} or {specs[-1].name}: all are considered."
+    """Return how a name was read where it left something open, "" where it did not."""
+    if len(specs) > 1:
+        listed = ", ".join(spec.name for spec in specs[:-1])
+        return f"{name} may be {listed} or {specs[-1].name}: all are considered."
+    (spec,) = specs
+    if spec.vendor == "Apple" and not sizes_in(name) and name != spec.id:
+        size = format_bytes_gb(spec.memory_bytes)
+        return f"{name} is sold with several memory sizes: {size} is assumed."
+    return ""

@@ -17,14 +17,18 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, NoReturn
 
+from caudal.facts.readers.safetensors import read_safetensors
+from caudal.facts.readers.weight_file import open_weight_file
 from caudal.vocabulary.errors import CaudalError, InvalidModelFileError, UnavailableError
 from caudal.vocabulary.units import MIB, Bytes
 
 CONFIG_NAME: Final = "config.json"
 INDEX_NAME: Final = "model.safetensors.index.json"
+SINGLE_NAME: Final = "model.safetensors"
 CONFIG_MOST_BYTES: Final = 16 * MIB  # chosen: the largest known, with all layers listed, is 27 kB
 INDEX_MOST_BYTES: Final = 256 * MIB  # chosen: Kimi K2's index, one of the longest, is about 16 MB
 CHECKPOINT_MOST_BYTES: Final = 10**15  # chosen: a petabyte, 100 times the largest published
+_LFS_POINTER: Final = b"version https://git-lfs"  # how a Git clone without the file begins
 _DEEPEST: Final = 100  # chosen: configurations nest 4 deep
 _HUB_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _REVISION: Final = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
@@ -38,7 +42,7 @@ class ModelFiles:
     config: Mapping[str, object]
     config_file: str  # as it is named in messages
     modified_on: date  # the day on which the configuration was last written
-    checkpoint_bytes: Bytes | None  # `total_size` of the index, where there is one
+    checkpoint_bytes: Bytes | None  # of the index, or of all tensors in model.safetensors
 
 
 class _BadJsonError(Exception):
@@ -46,7 +50,10 @@ class _BadJsonError(Exception):
 
 
 def read_model_files(path: Path) -> ModelFiles:
-    """Return the configuration in a folder (or the file named) and the size its index states.
+    """Return the configuration in a folder (or the file named) and the checkpoint's exact size.
+
+    The size is what the index states, or what the header of an unsplit model.safetensors adds up
+    to; None where neither is there.
 
     Keys that begin with `_` are dropped: they are the catalogue's own, or the hub's remarks.
 
@@ -67,12 +74,13 @@ def read_model_files(path: Path) -> ModelFiles:
                 remedy=f"Name the folder that holds {CONFIG_NAME} beside it.",
             )
     config, modified_on = _read_object(config_path, within=folder, most_bytes=CONFIG_MOST_BYTES)
-    index_path = config_path.parent / INDEX_NAME
+    beside = config_path.parent
     return ModelFiles(
         config={key: value for key, value in config.items() if not key.startswith("_")},
         config_file=str(config_path),
         modified_on=modified_on,
-        checkpoint_bytes=_total_size(index_path, within=folder),
+        checkpoint_bytes=_total_size(beside / INDEX_NAME, within=folder)
+        or _single_file_bytes(beside / SINGLE_NAME),
     )
 
 
@@ -160,6 +168,16 @@ def _total_size(path: Path, *, within: Path) -> Bytes | None:
         allowed = f"a whole number of bytes from 1 to {CHECKPOINT_MOST_BYTES:,}"
         raise _wrong(path, f"field metadata.total_size is {str(size)[:40]}; allowed is {allowed}")
     return Bytes(int(size))
+
+
+def _single_file_bytes(path: Path) -> Bytes | None:
+    """Return what the tensors of an unsplit checkpoint occupy; None if it is not downloaded."""
+    if not os.path.lexists(path):
+        return None
+    with open_weight_file(path) as (stream, _):
+        if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
+            return None
+    return read_safetensors(path).tensor_bytes
 
 
 def _read_object(path: Path, *, within: Path, most_bytes: int) -> tuple[dict[str, object], date]:
@@ -254,7 +272,7 @@ def _raise_for(problem: OSError, path: Path) -> NoReturn:
 def _decode(raw: bytes, path: Path) -> str:
     if not raw.strip():
         raise _wrong(path, "is empty")
-    if raw.startswith(b"version https://git-lfs"):
+    if raw.startswith(_LFS_POINTER):
         raise _wrong(path, "is a Git LFS pointer: the file itself has not been downloaded")
     try:
         return raw.decode("utf-8-sig")
