@@ -24,7 +24,11 @@ def main() -> None:
         if figure.differs or not only_differing:
             print(line(figure).rstrip())
     differing = sum(figure.differs for figure in figures)
-    print(f"\n{len(figures)} figures: {len(figures) - differing} agree, {differing} differ.")
+    worked = sum("worked" in figure.section for figure in figures)
+    print(
+        f"\n{len(figures)} figures: {len(figures) - differing} agree, {differing} differ; "
+        f"{worked} of them are worked by hand where a page gives a method and no figures."
+    )
 
 
 def line(figure: Figure) -> str:

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final
 
-from caudal.facts.models import resolve_model
-
 from caudal.facts.engines import engine
 from caudal.facts.gpu import GpuSpec
 from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.model import ModelSpec
+from caudal.facts.models import resolve_model
 from caudal.facts.precisions import kv_format, weight_format
 from caudal.fit.needs import memory_needs
 from caudal.fit.rules_of_thumb import (
@@ -60,6 +59,10 @@ def bandwidth_gb_s(gpu_id: str) -> float:
 
 def bandwidth_tb_s(gpu_id: str) -> float:
     return gpu(gpu_id).memory_bytes_per_s / TB
+
+
+def has_more_bandwidth(gpu_id: str, other: str) -> str:
+    return "yes" if bandwidth_gb_s(gpu_id) > bandwidth_gb_s(other) else "no"
 
 
 def fp8_tflops(gpu_id: str) -> float | str:
@@ -203,10 +206,10 @@ def best_speedup(gpu_id: str, other: str) -> float:
 SIZES: Final[Mapping[str, Callable[..., float | str]]] = {
     rule.__name__: rule
     for rule in (
-        memory_gb, node_memory_gb, bandwidth_gb_s, bandwidth_tb_s, fp8_tflops, bf16_tflops,
-        without_fp8, bytes_per_parameter, weight_ratio, model_ratio, largest_model_b, weights_gb,
-        model_weights_gb, kv_gb, kv_ratio, kv_over_weights, envelope_gb, left_gb, gpus_for_weights,
-        gpus_for_model, holds, sequences_to_double, ceiling, ceiling_at, ceiling_ratio, ridge,
-        flop_per_byte, best_speedup,
+        memory_gb, node_memory_gb, bandwidth_gb_s, bandwidth_tb_s, has_more_bandwidth, fp8_tflops,
+        bf16_tflops, without_fp8, bytes_per_parameter, weight_ratio, model_ratio, largest_model_b,
+        weights_gb, model_weights_gb, kv_gb, kv_ratio, kv_over_weights, envelope_gb, left_gb,
+        gpus_for_weights, gpus_for_model, holds, sequences_to_double, ceiling, ceiling_at,
+        ceiling_ratio, ridge, flop_per_byte, best_speedup,
     )
 }  # fmt: skip
