@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from caudal.facts.models import model_catalogue
 from caudal.facts.precision import Arithmetic, Role, WeightFormat
 from caudal.facts.precisions import (
     gguf_blocks,
@@ -170,3 +171,9 @@ def test_no_role_is_free_and_none_is_wider_than_full(entry: WeightFormat, role: 
 def test_every_name_and_alias_leads_back(entry: WeightFormat) -> None:
     for name in (entry.name, *entry.aliases):
         assert entry is weight_format(name.upper())
+
+
+def test_every_checkpoint_of_the_catalogue_has_a_known_format() -> None:
+    stored = {entry.weight_format for entry in model_catalogue().entries} - {""}
+
+    assert stored == {weight_format(name).name for name in stored}
