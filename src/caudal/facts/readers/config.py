@@ -7,6 +7,7 @@ from typing import Final
 from caudal.facts.model import ArchitectureConfidence, ModelSpec
 from caudal.facts.readers import bounds
 from caudal.facts.readers.checkpoint import read_checkpoint
+from caudal.facts.readers.defaults import CLASS_DEFAULTS
 from caudal.facts.readers.families import READERS
 from caudal.facts.readers.families.decoder import Conventions, read_decoder
 from caudal.facts.readers.families.shape import HIDDEN_NAMES, LAYER_NAMES, Shape
@@ -37,6 +38,7 @@ _UNUSUAL_MARKS: Final = (
     "block_configs",
     "num_kv_shared_layers",
     "compress_ratios",
+    "conv_L_cache",
 )
 _NOT_GENERATIVE: Final = frozenset(
     {
@@ -64,10 +66,10 @@ def model_from_config(
         UnsupportedModelError: there is no rule for this architecture.
     """
     outer = ConfigFields(config, file=name)
-    inner = _text_section(outer)
+    inner, filled = _text_section(outer)
     family, shape = _read_shape(outer, inner)
     vision = read_vision(outer, inner)
-    notes = (outer.text("_note", default=""), shape.note, vision.note)
+    notes = (outer.text("_note", default=""), shape.note, filled, vision.note)
     model = ModelSpec(
         id=outer.text("_id", default=name),
         family=family,
@@ -95,18 +97,29 @@ def model_from_config(
     return _with_counts(model, outer)
 
 
-def _text_section(outer: ConfigFields) -> ConfigFields:
-    """Return the part that holds the language model's sizes: the file itself, or nested in it."""
+def _text_section(outer: ConfigFields) -> tuple[ConfigFields, str]:
+    """Return the part with the language model's sizes, and which of them it leaves to its class."""
     fields = outer
     for name in _INNER_SECTIONS:
         fields = fields.section(name) or fields
-    return fields
+    if fields is outer:
+        return outer, ""
+    defaults = CLASS_DEFAULTS.get(_family(outer, fields), {})
+    absent = [name for name in defaults if not fields.has(name)]
+    if not absent:
+        return fields, ""
+    return fields.filled(defaults), f"class defaults stand in for {', '.join(absent)}"
 
 
-def _read_shape(outer: ConfigFields, inner: ConfigFields) -> tuple[str, Shape]:
+def _family(outer: ConfigFields, inner: ConfigFields) -> str:
     family = inner.text("model_type", default=outer.text("model_type", default=""))
     for suffix in _TEXT_SUFFIXES:
         family = family.removesuffix(suffix)
+    return family
+
+
+def _read_shape(outer: ConfigFields, inner: ConfigFields) -> tuple[str, Shape]:
+    family = _family(outer, inner)
     if (
         family in _NOT_GENERATIVE
         or outer.flag("is_encoder_decoder", default=False)

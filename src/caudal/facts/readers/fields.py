@@ -27,6 +27,11 @@ class ConfigFields:
         """The name of the file that errors mention."""
         return self._file
 
+    def filled(self, defaults: Mapping[str, object]) -> "ConfigFields":
+        """Return the same fields with `defaults` for those that are absent."""
+        present = {name: value for name, value in self._values.items() if value is not None}
+        return ConfigFields({**defaults, **present}, file=self._file, path=self._path)
+
     def has(self, *names: str) -> bool:
         """Return whether one of `names` is present and not null."""
         return any(self._values.get(name) is not None for name in names)

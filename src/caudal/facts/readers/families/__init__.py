@@ -69,6 +69,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "gemma4": read_gemma4,
     "gemma4_unified": read_gemma4,
     "gpt2": read_gpt2,
+    "gpt_bigcode": partial(read_gpt2, multi_query=True),
     "gpt_neox": read_gpt_neox,
     "gptj": read_gptj,
     "llama4": read_llama4,

@@ -124,6 +124,7 @@ def read_attentions(
         "attention_bias",
         "add_qkv_bias",
         "qkv_bias",
+        "use_qkv_bias",
         "use_bias",
         "bias",
         fixed=conventions.query_key_value_bias,

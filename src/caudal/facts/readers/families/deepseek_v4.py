@@ -9,6 +9,7 @@ from typing import Final
 
 from caudal.facts.model import LatentAttention, Layer, MixtureFeedForward, SparseIndexer
 from caudal.facts.readers import bounds
+from caudal.facts.readers.families.decoder import prediction_parameters
 from caudal.facts.readers.families.feed_forward import MixtureConventions, read_mixture
 from caudal.facts.readers.families.latent import INDEXER_KEY_SCALE_BYTES
 from caudal.facts.readers.families.shape import (
@@ -34,7 +35,7 @@ def read_deepseek_v4(fields: ConfigFields) -> Shape:
     ratios = fields.integers("compress_ratios", within=bounds.CONTEXT_OR_NONE)
     if ratios is None or len(ratios) < layers:  # further entries are the prediction layers'
         raise fields.wrong("compress_ratios", ratios, allowed=f"a list of {layers} or more")
-    mixers = {ratio: _attention(fields, ratio, hidden) for ratio in set(ratios[:layers])}
+    mixers = {ratio: _attention(fields, ratio, hidden) for ratio in set(ratios)}
     hashed = fields.integer("num_hash_layers", within=bounds.PERIOD, default=0)
     routed = read_mixture(fields, MixtureConventions(router_bias=True))
     by_hash = read_mixture(fields, MixtureConventions())
@@ -45,14 +46,18 @@ def read_deepseek_v4(fields: ConfigFields) -> Shape:
         _layer(mixers[ratios[index]], by_hash if index < hashed else routed, hidden, connections)
         for index in range(layers)
     )
+    joining = streams * streams * hidden + streams + 1  # joins the streams at the end
+    last = _layer(mixers[ratios[-1]], routed, hidden, connections)
+    predicted = fields.integer("num_nextn_predict_layers", within=bounds.PERIOD, default=0)
     return Shape(
         hidden=hidden,
         vocabulary=vocabulary_size(fields),
         layers=stack,
+        mtp_parameters=predicted * (prediction_parameters(last, hidden, 0) + joining),
         tied_embeddings=fields.flag("tie_word_embeddings", default=False),
         max_context_tokens=context_length(fields),
         final_norm_elements=hidden,
-        extra_parameters=streams * streams * hidden + streams + 1,  # joins the streams at the end
+        extra_parameters=joining,
     )
 
 

@@ -24,14 +24,8 @@ SHARED_WIDTH_NAMES: Final = (
     "shared_intermediate_size",
 )
 SHARED_COUNT_NAMES: Final = ("n_shared_experts", "num_shared_experts")
-DENSE_WIDTH_NAMES: Final = (
-    "dense_intermediate_size",
-    "intermediate_size_mlp",
-    "intermediate_size",
-    "ffn_hidden_size",
-    "ffn_dim",
-    "n_inner",
-)
+DENSE_WIDTH_NAMES: Final = ("intermediate_size", "ffn_hidden_size", "ffn_dim", "n_inner")
+BESIDE_EXPERTS_NAMES: Final = ("dense_intermediate_size", "intermediate_size_mlp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +81,9 @@ def read_dense(
     fields: ConfigFields, *, gated: bool, bias: bool = False, default: int | None = None
 ) -> DenseFeedForward:
     """Return the feed-forward of a dense layer."""
-    width = fields.integer(*DENSE_WIDTH_NAMES, within=bounds.INTERMEDIATE, default=default)
+    width = fields.optional_integer(*BESIDE_EXPERTS_NAMES, within=bounds.INTERMEDIATE)
+    if width is None:
+        width = fields.integer(*DENSE_WIDTH_NAMES, within=bounds.INTERMEDIATE, default=default)
     return DenseFeedForward(intermediate=width, gated=gated, bias=bias)
 
 

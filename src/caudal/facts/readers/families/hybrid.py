@@ -7,6 +7,7 @@ from caudal.facts.readers.families.attention import (
     grouped_query,
     read_heads,
 )
+from caudal.facts.readers.families.decoder import prediction_parameters
 from caudal.facts.readers.families.feed_forward import MixtureConventions, read_feed_forwards
 from caudal.facts.readers.families.latent import read_latent_attention
 from caudal.facts.readers.families.recurrent import gated_deltanet, kimi_delta, lightning
@@ -19,7 +20,6 @@ from caudal.facts.readers.families.shape import (
     vocabulary_size,
 )
 from caudal.facts.readers.fields import ConfigFields
-from caudal.facts.weights import layer_weight_groups
 
 
 def read_qwen3_next(fields: ConfigFields) -> Shape:
@@ -41,7 +41,6 @@ def read_qwen3_next(fields: ConfigFields) -> Shape:
     )
     predicted = fields.integer("mtp_num_hidden_layers", within=bounds.PERIOD, default=0)
     block = Layer(mixers=(attention,), feed_forward=feed_forwards[-1], norm_elements=2 * hidden)
-    block_size = sum(group.parameters for group in layer_weight_groups(block, hidden=hidden))
     return Shape(
         hidden=hidden,
         vocabulary=vocabulary_size(fields),
@@ -49,8 +48,7 @@ def read_qwen3_next(fields: ConfigFields) -> Shape:
         tied_embeddings=fields.flag("tie_word_embeddings", default=False),
         max_context_tokens=context_length(fields),
         final_norm_elements=hidden,
-        # Each predicts from two joined states; embedding and head are the model's own.
-        mtp_parameters=predicted * (block_size + 2 * hidden * hidden + 3 * hidden),
+        mtp_parameters=predicted * prediction_parameters(block, hidden, 0),
     )
 
 

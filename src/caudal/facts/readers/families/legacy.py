@@ -64,13 +64,16 @@ def _four_times(fields: ConfigFields, *names: str, bias: bool) -> DenseFeedForwa
     return DenseFeedForward(intermediate=width, gated=False, bias=bias)
 
 
-def read_gpt2(fields: ConfigFields) -> Shape:
-    """Return the shape of GPT-2: learned positions, biases everywhere."""
+def read_gpt2(fields: ConfigFields, *, multi_query: bool = False) -> Shape:
+    """Return the shape of GPT-2, or of StarCoder with one KV head: biases, learned positions."""
     hidden = hidden_size(fields)
+    heads = read_heads(fields)
+    if multi_query and fields.flag("multi_query", default=True):
+        heads = Heads(heads.heads, 1, heads.head_dim)
     positions = fields.integer("n_positions", "n_ctx", within=bounds.POSITIONS, default=1024)
     return _stack(
         fields,
-        read_heads(fields),
+        heads,
         _four_times(fields, "n_inner", bias=True),
         norms=2,
         norm_width=2 * hidden,

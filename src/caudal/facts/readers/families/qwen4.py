@@ -8,6 +8,7 @@ from typing import Final
 from caudal.facts.model import GroupedQueryAttention, Layer, SparseIndexer
 from caudal.facts.readers import bounds
 from caudal.facts.readers.families.attention import read_heads
+from caudal.facts.readers.families.decoder import prediction_parameters
 from caudal.facts.readers.families.feed_forward import MixtureConventions, read_feed_forwards
 from caudal.facts.readers.families.hybrid import full_attention_layers
 from caudal.facts.readers.families.recurrent import gated_deltanet
@@ -52,10 +53,15 @@ def read_qwen4(fields: ConfigFields) -> Shape:
         )
         for index, feed_forward in enumerate(feed_forwards)
     )
+    predicting = Layer(
+        mixers=(attention,), feed_forward=feed_forwards[-1], extra_parameters=residual
+    )
+    predicted = fields.integer("mtp_num_hidden_layers", within=bounds.PERIOD, default=0)
     return Shape(
         hidden=hidden,
         vocabulary=vocabulary_size(fields),
         layers=stack,
+        mtp_parameters=predicted * prediction_parameters(predicting, hidden, 0),
         tied_embeddings=fields.flag("tie_word_embeddings", default=False),
         max_context_tokens=context_length(fields),
         final_norm_elements=0,
