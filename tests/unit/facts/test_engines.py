@@ -120,6 +120,18 @@ def test_a_fraction_without_a_reserve_is_the_same_on_every_card() -> None:
     assert engine("llama.cpp").memory_fraction_on(Bytes(24 * GIB)) is None
 
 
+@pytest.mark.parametrize(
+    ("version", "tokens", "sequences"), [("0.5.19", 2048, 24), ("0.5.20", 4096, 48)]
+)
+def test_sglang_captures_more_on_24_gib_since_0_5_20(
+    version: str, tokens: int, sequences: int
+) -> None:
+    # Source: sgl-project/sglang#37898.
+    tier = engine("sglang", version).tier_for(Bytes(24 * GIB))
+
+    assert (tokens, sequences) == (tier.max_batched_tokens, tier.graph_sequences)
+
+
 def test_the_reserve_has_a_floor_on_large_cards() -> None:
     reserve = engine("sglang").reserve
     assert reserve is not None
