@@ -11,7 +11,8 @@ from caudal.facts.model import ModelSpec
 from caudal.fit.budget import Verdict, verdict_of
 from caudal.fit.needs import MemoryNeeds, PoolRule, memory_needs
 from caudal.vocabulary.errors import CaudalError
-from caudal.vocabulary.estimate import Estimate
+from caudal.vocabulary.estimate import Basis, Estimate
+from caudal.vocabulary.units import GIB
 
 FIELDS: Final = (
     "weights_gib",
@@ -20,6 +21,7 @@ FIELDS: Final = (
     "kv_tokens",
     "max_concurrency",
 )
+_PRINTED: Final = 0.005 * GIB  # logs print pools to a hundredth of a GiB
 _SNAPSHOTS: Final = re.compile(r"(\d+) rs_seq")
 
 
@@ -165,7 +167,9 @@ def memory_accuracy(
       n_ubatch is printed. A printed recurrent state is judged instead, per slot.
     - **kv_cache_gib**: card and fraction both known, and the pool not capped by max_total_tokens.
       SGLang: from the free memory it printed after loading; TensorRT-LLM: from the free memory it
-      printed, else from the card. With LoRA on, from the weights that the row prints.
+      printed, else from the card. With LoRA on, from the weights that the row prints. Not where
+      the GPU shares the host's memory: there the pool depends on what else the host holds (one
+      configuration on DGX Spark gave 10.68 and 5.09 GiB), so card and fraction pin down nothing.
     - **kv_tokens**, **max_concurrency**: from the row's own pool where it prints one (the pool is
       judged for itself), else from the predicted one if that is judged. Mixed models:
       max_concurrency · max_model_len for tokens.
@@ -327,9 +331,14 @@ def _predicted_pool(case: _Case) -> float | None:
     free = row.gib("free_before_kv_gib")
     if needs.rule is PoolRule.OF_FREE and free is not None:
         return fraction * free
-    if described.total_bytes is None or not described.card_stated or not described.weights_stated:
+    if (
+        described.total_bytes is None
+        or described.unified
+        or not described.card_stated
+        or not described.weights_stated
+    ):
         return None
-    pool = needs.kv_pool_bytes(described.total_bytes, unified=described.unified).value
+    pool = needs.kv_pool_bytes(described.total_bytes).value
     loaded = row.gib("weights_gib")
     if case.with_lora and loaded is not None:
         pool += needs.weights.value - loaded
@@ -388,7 +397,7 @@ def _verdict(case: _Case) -> JudgedVerdict | None:
         assert described.total_bytes is not None
         pool = needs.kv_pool_bytes(described.total_bytes, unified=described.unified)
     elif printed is not None:
-        pool = Estimate.exact(printed)
+        pool = Estimate(printed, printed - _PRINTED, printed + _PRINTED, Basis.MEASURED)
     else:
         return None
     tokens = case.longest

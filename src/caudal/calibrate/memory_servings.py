@@ -98,10 +98,11 @@ def serving_of(row: MemoryRow, model: ModelSpec) -> RowServing:
         speculative=bool(_DRAFTER.search(f"{row.text('quote')} {row.text('notes')}")),
         latent_as_heads=_latent_as_heads(row),
     )
+    if printed is not None:
+        name = "" if gpu is None else gpu.name
+        serving = serving.on_card(Bytes(round(printed)), name=name)
     if gpu is not None:
         serving = serving.on(gpu)
-    elif printed is not None:
-        serving = serving.on_card(Bytes(round(printed)))
     return RowServing(
         serving=serving,
         gpu=gpu,
@@ -135,13 +136,15 @@ def _weight_format(row: MemoryRow, model: ModelSpec) -> WeightFormat | None:
     said = f"{row.text('quantization')} {row.model}".lower()
     for fragment, meant in _FORMATS:
         if fragment in said:
+            if not meant:
+                return None
             if meant == "gguf":
                 return _gguf(row)
             if meant == "native":
                 break
             if meant in native:  # "fp8" is native to a checkpoint in "fp8-block"
                 return weight_format(native)
-            return weight_format(meant) if meant else None
+            return weight_format(meant)
     return weight_format(native)
 
 
@@ -185,8 +188,15 @@ def _tokens(row: MemoryRow, name: str) -> Tokens | None:
 
 
 def _gpu(row: MemoryRow) -> tuple[GpuSpec | None, int]:
-    """Return the row's card and how many memory sizes its name may mean; the smallest is taken."""
-    for name in (row.text("gpu"), row.text("gpu_guess").partition("(")[0].strip()):
+    """Return the row's card and how many memory sizes its name may mean; the smallest is taken.
+
+    Where the memory is printed, words after the name are left out ("MI325X capped to 24 GiB").
+    """
+    words = row.text("gpu").split()
+    names = [row.text("gpu"), row.text("gpu_guess").partition("(")[0].strip()]
+    if "gpu_mem_gib" in row.numbers:
+        names += [" ".join(words[:count]) for count in range(len(words) - 1, 0, -1)]
+    for name in names:
         if not name or "," in name:
             continue
         try:

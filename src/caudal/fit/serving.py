@@ -36,10 +36,12 @@ class Serving:
     speculative: bool = False  # loads the model's own multi-token-prediction layers
     latent_as_heads: bool | None = None  # MLA stored as full heads; None: as the engine does
     text_only: bool = False  # encoders for images and sound are not loaded
+    counts_cached: bool = False  # loading is measured by free memory (vLLM on AMD)
 
     def on(self, gpu: GpuSpec) -> "Serving":
         """Return the serving with the limits that the engine chooses by the size of this card."""
-        return self.on_card(gpu.usable_bytes, name=f"{gpu.id} {gpu.name}")
+        served = self.on_card(gpu.usable_bytes, name=f"{gpu.id} {gpu.name}")
+        return replace(served, counts_cached=True) if gpu.vendor == "AMD" else served
 
     def on_card(self, memory_bytes: Bytes, *, name: str = "") -> "Serving":
         """Return the serving with the limits that the engine chooses on a card of this memory.

@@ -58,6 +58,11 @@ _SAMPLER_BYTES: Final = 10.0
 _LOGIT_BYTES: Final = 4.0
 # How far activation is off over the dev rows that print it; chosen.
 _ACTIVATION_SPREAD: Final = 1.5
+# Families whose head is made before it is tied to the embedding.
+_TIES_AFTERWARDS: Final = frozenset({"gemma4", "llama"})
+# The profile of a model that sees also encodes its largest image; logs show from nothing up to
+# tens of GiB, by the encoder's kernels. Chosen for the high side only.
+_ENCODER_DOUBT: Final = 4.0 * GIB
 
 
 def kv_needs(model: ModelSpec, serving: Serving) -> KvNeeds:
@@ -268,17 +273,37 @@ def overheads(model: ModelSpec, serving: Serving) -> Overheads:
         low, high = engine.collective_range_bytes
         other = other + Estimate(float(engine.collective_bytes), low, high, Basis.CALIBRATED)
     peak = max(layers, sampler)
+    sees = model.vision_parameters > 0 and not serving.text_only
     return Overheads(
         activation=Estimate(
             peak,
             peak / _ACTIVATION_SPREAD,
-            peak * activation_doubt(model, usual=_ACTIVATION_SPREAD),
+            peak * activation_doubt(model, usual=_ACTIVATION_SPREAD) + sees * _ENCODER_DOUBT,
             Basis.CALIBRATED,
         ),
         graphs=_graphs(serving),
         other=other,
-        buffers=Estimate.exact(rotary_bytes(model, serving)),
+        buffers=Estimate.exact(rotary_bytes(model, serving) + _loaded_beside(model, serving)),
     )
+
+
+def _loaded_beside(model: ModelSpec, serving: Serving) -> float:
+    """Return what stays allocated after loading beside weights and rotary tables.
+
+    A buffer of per-layer embeddings for one step (Gemma 4 E). On AMD cards loading is measured by
+    free memory, so that a head which was made and then tied to the embedding still counts.
+
+    Source: vllm/model_executor/models/gemma4_mm.py (per_layer_embeddings), gemma4.py and llama.py
+    (tie_weights after ParallelLMHead), vllm/platforms/rocm.py (get_current_memory_usage). The two
+    turn 15.0 into the 16.4 GiB that Gemma 4 E4B printed on an MI325X.
+    """
+    size = 0.0
+    if model.per_layer_embedding_parameters:
+        width = model.per_layer_embedding_parameters / model.vocabulary
+        size += serving.step_tokens(model) * width * ELEMENT_BYTES
+    if serving.counts_cached and model.tied_embeddings and model.family in _TIES_AFTERWARDS:
+        size += model.vocabulary * model.hidden * ELEMENT_BYTES / serving.layout.tensor
+    return size
 
 
 def _sampler_bytes(model: ModelSpec, serving: Serving) -> float:
