@@ -7,6 +7,7 @@ from caudal.facts.layout import Layout
 from caudal.facts.model import (
     ArchitectureConfidence,
     CheckpointFormat,
+    CrossAttention,
     DenseFeedForward,
     FeedForward,
     GroupedQueryAttention,
@@ -31,7 +32,7 @@ LLAMA_70B = GroupedQueryAttention(heads=64, kv_heads=8, head_dim=128)
 
 def model(
     *mixers: Mixer,
-    feed_forward: FeedForward = DENSE,
+    feed_forward: FeedForward | None = DENSE,
     layers: int = 80,
     kept_modules: tuple[str, ...] = (),
 ) -> ModelSpec:
@@ -276,3 +277,42 @@ def test_unequal_cards_share_by_the_smallest_unless_split_by_layer() -> None:
 
     assert group_bytes(cards) == 60 * GB
     assert group_bytes(cards, splits_by_layer=True) == 72 * GB
+
+
+def test_a_dense_path_beside_the_experts_divides_too() -> None:
+    gemma = model(
+        feed_forward=MixtureFeedForward(
+            experts=128, experts_per_token=8, expert_intermediate=704, parallel_dense_intermediate=2
+        )
+    )
+
+    problem = layout_problem(gemma, Layout(tensor=4), BF16)
+
+    assert problem is not None
+    assert problem.rule is LayoutRule.WIDTH
+    assert "2 feed-forward columns" in problem.problem
+
+
+def test_layers_without_feed_forward_or_with_cross_attention_count_their_heads() -> None:
+    mixed = model(
+        CrossAttention(heads=32, kv_heads=8, head_dim=128, source_tokens=Tokens(1601)),
+        RecurrentMixer(kind="mamba2", heads=64, parameters=1, state_elements=1, conv_elements=1),
+        feed_forward=None,
+    )
+
+    assert layout_problem(mixed, Layout(tensor=8), FP8_BLOCK) is None
+    problem = layout_problem(mixed, Layout(tensor=64), FP8_BLOCK)
+    assert problem is not None
+    assert problem.rule is LayoutRule.ATTENTION_HEADS
+
+
+def test_a_width_that_no_number_of_gpus_can_hold_in_blocks_says_so() -> None:
+    odd = model(
+        feed_forward=MixtureFeedForward(experts=8, experts_per_token=2, expert_intermediate=1472)
+    )
+
+    problem = layout_problem(odd, Layout(), FP8_BLOCK)
+
+    assert problem is not None
+    assert problem.legal_sizes == ()
+    assert "another precision" in problem.remedy
