@@ -36,6 +36,7 @@ _MODELOPT: Final = {
     "W4A8_MXFP4_FP8": "mxfp4",
     "MXFP4": "mxfp4",
 }
+_QUARK: Final = {"fp8_e4m3": "fp8", "fp4": "mxfp4", "int4": "int4", "int8": "int8"}
 _LAYER_INDEX: Final = re.compile(r"(?<=layers\.)\d+(?=[.*]|$)")
 _SMALL: Final = re.compile(r"norm|bias|eh_proj|rotary")  # nothing that would be quantised
 _GROUP_SIZE: Final = bounds.Bound(-1, 65_536)  # -1: a whole row
@@ -127,6 +128,19 @@ def _modelopt(quantization: ConfigFields, section: ConfigFields) -> CheckpointFo
     )
 
 
+def _quark(section: ConfigFields) -> CheckpointFormat:
+    """Return the format of AMD's Quark: one dtype for all matrices that are not excluded."""
+    whole = section.section("global_quant_config")
+    weight = None if whole is None else whole.section("weight")
+    if weight is None:
+        raise section.missing(("global_quant_config",), allowed="an object with a weight")
+    dtype = weight.text("dtype", default="")
+    named = _QUARK.get(dtype)
+    if named is None:
+        raise _unknown(section, f"of Quark's {dtype or 'unnamed'} kind")
+    return _stored(section, named)
+
+
 def _grouped(section: ConfigFields) -> CheckpointFormat:
     """Return the format of a file that gives one for each group of modules.
 
@@ -199,6 +213,7 @@ def _kept(section: ConfigFields) -> tuple[str, ...]:
         "ignored_layers",
         "ignore",
         "exclude_modules",
+        "exclude",
         "llm_int8_skip_modules",
     ):
         listed.extend(section.texts(name) or ())
@@ -224,7 +239,7 @@ def _unknown(section: ConfigFields, what: str) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"{section.file}: the weights are quantised in a way Caudal has no rule for: {what}.",
         remedy="Known are fp8, fbgemm_fp8, compressed-tensors, modelopt, awq, gptq, auto-round, "
-        "bitsandbytes, mxfp4 and bitnet. Give the base model and --precision instead.",
+        "bitsandbytes, mxfp4, quark and bitnet. Give the base model and --precision instead.",
     )
 
 
@@ -239,4 +254,5 @@ _METHODS: Final[dict[str, Callable[[ConfigFields], CheckpointFormat]]] = {
     "gptq": _integer,
     "auto-round": _integer,
     "bitsandbytes": _bitsandbytes,
+    "quark": _quark,
 }

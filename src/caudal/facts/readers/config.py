@@ -10,7 +10,12 @@ from caudal.facts.readers.checkpoint import read_checkpoint
 from caudal.facts.readers.defaults import CLASS_DEFAULTS
 from caudal.facts.readers.families import READERS
 from caudal.facts.readers.families.decoder import Conventions, read_decoder
-from caudal.facts.readers.families.shape import HIDDEN_NAMES, LAYER_NAMES, Shape
+from caudal.facts.readers.families.shape import (
+    CONTEXT_NAMES,
+    HIDDEN_NAMES,
+    LAYER_NAMES,
+    Shape,
+)
 from caudal.facts.readers.fields import ConfigFields
 from caudal.facts.readers.vision import read_vision
 from caudal.facts.source import Source
@@ -69,7 +74,13 @@ def model_from_config(
     inner, filled = _text_section(outer)
     family, shape = _read_shape(outer, inner)
     vision = read_vision(outer, inner)
-    notes = (outer.text("_note", default=""), shape.note, filled, vision.note)
+    notes = (
+        outer.text("_note", default=""),
+        shape.note,
+        filled,
+        _context_note(inner, shape),
+        vision.note,
+    )
     model = ModelSpec(
         id=outer.text("_id", default=name),
         family=family,
@@ -109,6 +120,12 @@ def _text_section(outer: ConfigFields) -> tuple[ConfigFields, str]:
     if not absent:
         return fields, ""
     return fields.filled(defaults), f"class defaults stand in for {', '.join(absent)}"
+
+
+def _context_note(inner: ConfigFields, shape: Shape) -> str:
+    if inner.has(*CONTEXT_NAMES):
+        return ""
+    return f"the file states no context length: {shape.max_context_tokens:,} tokens are assumed"
 
 
 def _family(outer: ConfigFields, inner: ConfigFields) -> str:

@@ -22,6 +22,13 @@ _DEPTH_NAMES: Final = (
 )
 _WIDTH_NAMES: Final = ("embed_dim", "hidden_size", "vt_hidden_size", "d_model", "width")
 _INNER_NAMES: Final = ("intermediate_size", "vt_intermediate_size", "encoder_ffn_dim")
+# What published files leave to the class. Source: transformers 5, configuration_pixtral.py.
+_PIXTRAL_DEFAULTS: Final = {
+    "hidden_size": 1_024,
+    "intermediate_size": 4_096,
+    "num_hidden_layers": 24,
+    "patch_size": 16,
+}
 _ENCODERS: Final = ("vision_config", "audio_config")
 
 
@@ -44,27 +51,36 @@ def read_vision(outer: ConfigFields, inner: ConfigFields) -> VisionCount:
     if own is not None or outer.has("_total_params"):
         return VisionCount(own or 0)
     holder = outer.section("thinker_config") or outer
-    sections = [(name, holder.section(name)) for name in _ENCODERS]
     hidden = hidden_size(inner)
     counted, notes = 0, []
-    for name, section in sections:
+    for name in _ENCODERS:
+        section = _encoder(holder, name)
         if section is None:
             continue
-        kind = _kind(outer, section) if name == "vision_config" else name
-        exact = _RULES.get(f"{kind}:{section.text('model_type', default='')}") or _RULES.get(kind)
-        if exact is not None:
-            counted += exact(section, hidden)
-        elif section.has(*_DEPTH_NAMES) and section.has(*_WIDTH_NAMES):
+        rule = _rule(outer, section, name)
+        if not (section.has(*_DEPTH_NAMES) and section.has(*_WIDTH_NAMES)):
+            notes.append(f"{name}: its encoder is not counted")
+        elif rule is not None:
+            counted += rule(section, hidden)
+        else:
             counted += _plain(section, hidden)
             notes.append(f"{name}: size estimated by the rule for plain vision transformers")
-        else:
-            notes.append(f"{name}: its encoder is not counted")
     return VisionCount(counted, "; ".join(notes))
 
 
-def _kind(outer: ConfigFields, section: ConfigFields) -> str:
-    family = outer.text("model_type", default="")
-    return family if family in _RULES else section.text("model_type", default="")
+def _encoder(holder: ConfigFields, name: str) -> ConfigFields | None:
+    section = holder.section(name)
+    if section is not None and section.text("model_type", default="") == "pixtral":
+        return section.filled(_PIXTRAL_DEFAULTS)
+    return section
+
+
+def _rule(
+    outer: ConfigFields, section: ConfigFields, name: str
+) -> Callable[[ConfigFields, int], int] | None:
+    family = outer.text("model_type", default="") if name == "vision_config" else name
+    kind = section.text("model_type", default="")
+    return _RULES.get(f"{family}:{kind}") or _RULES.get(family)
 
 
 def _size(fields: ConfigFields, *names: str, default: int | None = None) -> int:
@@ -240,7 +256,7 @@ _RULES: Final[dict[str, Callable[[ConfigFields, int], int]]] = {
     "kimi_k25": _moonvit,
     "kimi_k3": _moonvit,
     "llama4": _llama4,
-    "llava": _llava,
+    "llava:pixtral": _llava,
     "mistral3": _mistral3,
     "mllama": _mllama,
     "qwen2_5_vl": _qwen2_5,

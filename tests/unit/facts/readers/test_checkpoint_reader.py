@@ -54,6 +54,10 @@ def weights(**fields: object) -> dict[str, object]:
             weights(weights={"num_bits": 8, "type": "int"}, input_activations={"num_bits": 8}),
             "int8",
         ),
+        (
+            {"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp4"}}},
+            "mxfp4",
+        ),
         ({"quantization": {"quant_algo": "NVFP4"}}, "nvfp4"),
         ({"quant_method": "modelopt", "quant_algo": "FP8"}, "fp8"),
     ],
@@ -123,6 +127,7 @@ def test_four_bit_experts_beside_eight_bit_blocks_are_told_apart() -> None:
         {},
         {"quant_method": "gptq", "bits": 3},
         {"quantization": {"quant_algo": "INT2"}},
+        {"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp3"}}},
         weights(weights={"num_bits": 3, "type": "int"}),
     ],
 )
@@ -140,6 +145,7 @@ def test_an_unknown_method_is_refused_with_the_known_ones(quantization: object) 
         {"quant_method": "compressed-tensors", "config_groups": {}},
         {"quant_method": "compressed-tensors", "config_groups": {"group_0": {}}},
         {"quant_method": "gptq", "bits": "four"},
+        {"quant_method": "quark"},
         {"quant_method": "fp8", "modules_to_not_convert": [3]},
     ],
 )
