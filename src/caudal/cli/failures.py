@@ -6,12 +6,11 @@ also holds `{"error": {"code", "problem", "remedy", "where"}}`.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import click
 
-from caudal.cli.documents import json_value
 from caudal.vocabulary.errors import (
     CaudalError,
     InvalidInputError,
@@ -106,7 +105,7 @@ def failure_of(error: Exception) -> Failure:
 def print_failure(failure: Failure, *, as_json: bool) -> None:
     """Print the text to stderr and, if asked, the JSON document to standard output."""
     if as_json:
-        click.echo(json.dumps({"error": json_value(failure.body)}, indent=2))
+        click.echo(json.dumps({"error": asdict(failure.body)}, indent=2))
     place = f"{failure.where}: " if failure.where and failure.where not in failure.problem else ""
     click.echo(f"error: {place}{failure.problem}", err=True)
     click.echo(f"remedy: {failure.remedy} [{failure.code}]", err=True)

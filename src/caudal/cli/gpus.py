@@ -237,7 +237,7 @@ def _native(gpu: GpuSpec) -> str:
 
 def _print_side_by_side(specs: Sequence[GpuSpec], notes: Sequence[str]) -> None:
     width = terminal_width()
-    columns = [Column(title=""), *(Column(title=spec.id, wraps=True) for spec in specs)]
+    columns = [Column(title="", wraps=True), *(Column(title=spec.id, wraps=True) for spec in specs)]
     values = [_properties(spec) for spec in specs]
     rows = _figure_rows(specs)
     rows += [[name, *(value[name] for value in values)] for name in values[0]]

@@ -117,7 +117,7 @@ def precision_text(row: PlanRow) -> str:
 def _rent_cells(row: PlanRow) -> list[str]:
     price = row.price
     paid = price.gpus_paid
-    spare = f" (pays {paid.normalize():f})" if paid != row.gpus else ""
+    spare = f" (pays {paid})" if paid != row.gpus else ""
     others = price.same_price_regions
     more = f" +{len(others)}" if others else ""
     return [

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Final, NewType, Union, get_args, get_origin, get_type_hints
 
 from caudal.cli.documents import Json
+from caudal.cli.failures import ErrorBody
 from caudal.vocabulary.estimate import Estimate
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -59,28 +60,12 @@ def document_schema(command: str, payload: type) -> Schema:
 
 def error_schema() -> Schema:
     """Return the schema of what every command prints with `--json` when it fails."""
-    text: Schema = {"type": "string", "minLength": 1}
     return {
         "$schema": DIALECT,
         "title": "caudal … --json, when it fails",
         "description": "Why there is no answer; the exit code is not 0.",
         "type": "object",
-        "properties": {
-            "error": {
-                "type": "object",
-                "properties": {
-                    "code": text | {"description": "stable, see docs/errors.md"},
-                    "problem": text | {"description": "what is wrong, with names and values"},
-                    "remedy": text | {"description": "what to do about it"},
-                    "where": {
-                        "type": ["string", "null"],
-                        "description": "the option, argument or file it is about",
-                    },
-                },
-                "required": ["code", "problem", "remedy", "where"],
-                "additionalProperties": False,
-            }
-        },
+        "properties": {"error": _dataclass_schema(ErrorBody, {})},
         "required": ["error"],
         "additionalProperties": False,
     }

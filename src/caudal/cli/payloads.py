@@ -1,0 +1,22 @@
+"""Which value each command prints with `--json`: what the schemas are drawn from."""
+
+from caudal.cli.accuracy import MemoryAccuracyDocument
+from caudal.cli.accuracy_speed import SpeedAccuracyDocument
+from caudal.cli.fit import FitDocument
+from caudal.cli.gpus import GpuDocument
+from caudal.cli.models import ModelDocument, ModelListDocument
+from caudal.cli.offers import OfferDocument
+from caudal.cli.plan import PlanDocument
+
+PAYLOADS: dict[str, type] = {
+    "plan": PlanDocument,
+    "fit": FitDocument,
+    "gpus list": GpuDocument,
+    "gpus show": GpuDocument,
+    "gpus compare": GpuDocument,
+    "models list": ModelListDocument,
+    "models show": ModelDocument,
+    "offers": OfferDocument,
+    "accuracy memory": MemoryAccuracyDocument,
+    "accuracy speed": SpeedAccuracyDocument,
+}
