@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 import click
-from caudal.cli.payloads import PAYLOADS
 
 from caudal.cli.app import COMMANDS, caudal_group
 from caudal.cli.documents import Json
+from caudal.cli.payloads import PAYLOADS
 from caudal.cli.schema import Schema, document_schema, error_schema
 
 ROOT: Final = Path(__file__).parents[1]

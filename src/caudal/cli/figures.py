@@ -83,10 +83,10 @@ def tera(rate: float | None) -> str:
 
 
 def age_text(days: int) -> str:
-    """Return the age of an observation, such as "today", "12 d" or "14 months"."""
+    """Return the age of an observation, such as "today", "12 d" or "14 mo" (months)."""
     if days <= 0:
         return "today"
-    return f"{days} d" if days < 120 else f"{round(days / 30.44)} months"
+    return f"{days} d" if days < 120 else f"{round(days / 30.44)} mo"
 
 
 def days_between(observed_on: date, today: date) -> int:

@@ -19,14 +19,12 @@ from caudal.vocabulary.money import cents
 RENT_COLUMNS: Final = (
     Column(title="#", numeric=True),
     Column(title="GPUs", wraps=True),
-    Column(title="precision", wraps=True),
+    Column(title="precision", wraps=True, narrowest=9),
     Column(title="layout"),
-    Column(title="provider", wraps=True),
-    Column(title="region", wraps=True, priority=60),
-    Column(title="term"),
+    Column(title="from", wraps=True, narrowest=11),
     Column(title="$/GPU-h", numeric=True),
     Column(title="$/month", numeric=True),
-    Column(title="$/M tok", numeric=True, priority=90),
+    Column(title="$/M", unit="tok", numeric=True, priority=90),
     Column(title="price", unit="age", priority=95),
 )
 MILLISECOND: Final = 1e-3
@@ -119,15 +117,13 @@ def _rent_cells(row: PlanRow) -> list[str]:
     paid = price.gpus_paid
     spare = f" (pays {paid})" if paid != row.gpus else ""
     others = price.same_price_regions
-    more = f" +{len(others)}" if others else ""
+    region = price.offer.region + (f" (+{len(others)})" if others else "")
     return [
         str(row.rank),
         f"{row.gpus} x {row.gpu.id}{spare}",
         precision_text(row),
         layout_text(row),
-        price.offer.provider,
-        price.offer.region + more,
-        price.offer.term.value,
+        " ".join(part for part in (price.offer.provider, region, price.offer.term.value) if part),
         f"{cents(price.usd_per_gpu_hour):,}",
         f"{price.usd_per_month:,.0f}",
         format_money(price.usd_per_million_tokens).removeprefix("$"),
@@ -143,20 +139,26 @@ def _delivery_table(rows: Sequence[PlanRow], *, width: int) -> str:
         Column(title="#", numeric=True),
         Column(title="used", unit="GiB", numeric=True),
         Column(title="for KV", unit="GiB", numeric=True),
-        Column(title="KV tokens", numeric=True, priority=80),
-        Column(title="holds", unit="requests", numeric=True, priority=70),
+        Column(title="KV", unit="tokens", numeric=True, priority=80),
+        Column(title="holds", unit="req", numeric=True, priority=70),
         *(_latency_column(rows, label) for label in labels),
         Column(title="output", unit="tok/s", numeric=True, priority=90),
-        Column(title="carries", unit="requests/s", numeric=True, priority=60),
+        Column(title="carries", unit="req/s", numeric=True, wraps=True, narrowest=10, priority=60),
     ]
     return render_table(columns, [_delivery_cells(row, labels) for row in rows], width=width)
 
 
 def _latency_column(rows: Sequence[PlanRow], label: str) -> Column:
-    metric = next(
-        item.metric for row in rows for item in row.operation.latencies if item.label == label
+    """Return the column of one percentile: the range may stand below the value, but in one line."""
+    found = [item for row in rows for item in row.operation.latencies if item.label == label]
+    ranges = [_latency_cell(item).partition(" ")[2] for item in found]
+    return Column(
+        title=label,
+        unit=_latency_unit(found[0].metric)[1],
+        numeric=True,
+        wraps=True,
+        narrowest=max(map(len, (label, *ranges))),
     )
-    return Column(title=label, unit=_latency_unit(metric)[1], numeric=True)
 
 
 def _latency_unit(metric: Metric) -> tuple[float, str]:
@@ -195,11 +197,11 @@ def _legend(report: PlanReport) -> str:
     for row in report.rows:
         predicted += [item.seconds for item in row.operation.latencies]
         predicted += [row.operation.output_tokens_per_s, row.operation.largest_rate]
-    oldest = max(row.price.age_days for row in report.rows)
+    oldest = age_text(max(row.price.age_days for row in report.rows))
     return (
         f"{marks_used(predicted)} Memory is of one GPU: used by weights and overhead, left for KV. "
         "KV tokens and the requests they hold are of one replica; output and the rate carried are "
-        f"of all. Oldest price shown: {age_text(oldest)}. "
+        f"of all. $/M is for a million tokens, in and out, at this load. Oldest price: {oldest}. "
         f"--explain {report.rows[0].rank} derives a row term by term."
     ).strip()
 

@@ -21,8 +21,9 @@ class Column:
 
     title: str
     unit: str = ""
-    numeric: bool = False  # aligned to the right, never wrapped
+    numeric: bool = False  # aligned to the right
     wraps: bool = False
+    narrowest: int = NARROWEST_WRAP  # to which wrapping may squeeze it
     priority: int = ESSENTIAL  # the lowest goes first
 
     @property
@@ -148,7 +149,9 @@ def _squeeze(columns: Sequence[Column], natural: Sequence[int], *, width: int) -
     excess = _total(widths) - width
     while excess > 0:
         wrappable = [
-            at for at, column in enumerate(columns) if column.wraps and widths[at] > NARROWEST_WRAP
+            at
+            for at, column in enumerate(columns)
+            if column.wraps and widths[at] > column.narrowest
         ]
         if not wrappable:
             break

@@ -46,7 +46,7 @@ def test_gib_is_binary() -> None:
     assert gibibytes(80e9) == "74.5"
 
 
-@pytest.mark.parametrize(("expected", "days"), [("today", 0), ("12 d", 12), ("14 months", 426)])
+@pytest.mark.parametrize(("expected", "days"), [("today", 0), ("12 d", 12), ("14 mo", 426)])
 def test_ages_read_as_people_say_them(expected: str, days: int) -> None:
     assert expected == age_text(days)
 
