@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from caudal.offers.batch import OfferBatch
 from caudal.offers.book import assemble_book
-from caudal.offers.hosting import OfferShelf, hosting_cost
+from caudal.offers.hosting import hosting_cost
 from caudal.offers.offer import Age, Offer, Term
 from caudal.offers.price import (
     Discount,
@@ -96,28 +96,6 @@ def test_all_replicas_are_carried_and_paid(offer: Offer, gpus: int, replicas: in
     assert (price.instances - 1) * price.replicas_per_instance < replicas
     assert price.gpus_idle >= 0
     assert price.usd_per_hour == price.instances * offer.usd_per_hour
-
-
-@given(
-    offers=st.lists(whole_offers, min_size=1, max_size=10),
-    gpus=st.integers(1, 16),
-    replicas=st.integers(1, 20),
-)
-def test_the_cheapest_hosting_is_the_least_of_all(
-    offers: list[Offer], gpus: int, replicas: int
-) -> None:
-    shelf = OfferShelf.of(offers)
-    able = [offer for offer in offers if offer.gpu_count >= gpus]
-
-    found = shelf.cheapest(gpus_per_replica=gpus, replicas=replicas)
-
-    assert bool(able) == bool(found)
-    if found:
-        least = min(
-            hosting_cost(offer, gpus_per_replica=gpus, replicas=replicas).usd_per_hour
-            for offer in able
-        )
-        assert abs(least - found[0].usd_per_hour) <= least / 10**9
 
 
 @given(

@@ -131,7 +131,7 @@ def check_providers(book: OfferBook, query: OfferQuery) -> None:
     Raises:
         UnknownProviderError: with the nearest names.
     """
-    known = book.providers | {offer.via for offer in book.offers if offer.via}
+    known = book.sellers
     for name in (*query.providers, *query.without_providers):
         if provider_id(name) not in known:
             listed = ", ".join(sorted(book.providers))

@@ -1,8 +1,6 @@
 """What it costs to host replicas on an offer: whole instances are paid, used or not."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
 
 from caudal.offers.offer import Offer
 from caudal.vocabulary.errors import InfeasibleError
@@ -92,68 +90,3 @@ def hosting_cost(offer: Offer, *, gpus_per_replica: int, replicas: int) -> Hosti
         replicas_per_instance=each,
         instances=-(-replicas // each),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class OfferShelf:
-    """The whole-GPU offers of one GPU as columns, cheapest per GPU-hour first.
-
-    `gpus` and `usd_per_hour` (of the instance) may be taken into arrays: a layout of n GPUs in
-    r replicas costs `ceil(r / (gpus // n)) · usd_per_hour` where `gpus >= n`.
-    """
-
-    offers: tuple[Offer, ...]
-    gpus: tuple[int, ...]
-    usd_per_hour: tuple[float, ...]
-    cheapest_of_size: tuple[int, ...]  # positions: per number of GPUs the cheapest instance
-
-    @classmethod
-    def of(cls, offers: Iterable[Offer]) -> "OfferShelf":
-        """Return the shelf of these offers; parts of a GPU are left out."""
-        whole = sorted(
-            (offer for offer in offers if not offer.is_fraction),
-            key=lambda offer: offer.price_usd_per_gpu_hour,
-        )
-        gpus = tuple(offer.gpu_count for offer in whole)
-        first: dict[int, int] = {}
-        for position, size in enumerate(gpus):
-            first.setdefault(size, position)
-        return cls(
-            offers=tuple(whole),
-            gpus=gpus,
-            usd_per_hour=tuple(float(offer.usd_per_hour) for offer in whole),
-            cheapest_of_size=tuple(first.values()),
-        )
-
-    @property
-    def largest(self) -> int:
-        """Return the most GPUs of one instance, 0 on an empty shelf."""
-        return max(self.gpus, default=0)
-
-    def cheapest_usd_per_hour(self, *, gpus_per_replica: int, replicas: int) -> float | None:
-        """Return the least price of hosting, None where no instance is large enough."""
-        prices = self._prices(self.cheapest_of_size, gpus_per_replica, replicas)
-        return min((price for price, _ in prices), default=None)
-
-    def cheapest(
-        self, *, gpus_per_replica: int, replicas: int, most: int = 1
-    ) -> tuple[HostingPrice, ...]:
-        """Return the cheapest ways to host, one an offer; ties go to the smaller instance."""
-        positions: Sequence[int] = self.cheapest_of_size if most == 1 else range(len(self.offers))
-        priced = self._prices(positions, gpus_per_replica, replicas)
-        best = nsmallest(most, priced, key=lambda item: (item[0], self.gpus[item[1]], item[1]))
-        return tuple(
-            hosting_cost(
-                self.offers[position], gpus_per_replica=gpus_per_replica, replicas=replicas
-            )
-            for _, position in best
-        )
-
-    def _prices(
-        self, positions: Iterable[int], gpus_per_replica: int, replicas: int
-    ) -> list[tuple[float, int]]:
-        return [
-            (-(-replicas // (self.gpus[i] // gpus_per_replica)) * self.usd_per_hour[i], i)
-            for i in positions
-            if self.gpus[i] >= gpus_per_replica
-        ]

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from caudal.facts.source import Source
 from caudal.vocabulary.money import METERED_HOURS_PER_MONTH, TERM_HOURS_PER_MONTH, UsdPerHour
-from caudal.vocabulary.units import Bytes
+from caudal.vocabulary.units import Bytes, BytesPerSecond, Seconds
 
 
 class Term(StrEnum):
@@ -17,6 +17,10 @@ class Term(StrEnum):
     SPOT = "spot"  # on demand, may be taken away
     WEEKLY = "weekly"
     MONTHLY = "monthly"
+    QUARTERLY = "3-month"
+    HALF_YEARLY = "6-month"
+    YEARLY = "1-year"
+    THREE_YEARLY = "3-year"
 
     @property
     def is_metered(self) -> bool:
@@ -88,6 +92,20 @@ class Offer:
     via: str = ""  # the marketplace that resells it
     opens_later: bool = False  # priced, but cannot be rented yet
     tax: str = ""  # "excluded", "included", "" where it is not said
+    mig_slice: str | None = None  # the part of a GPU as its maker calls it, such as "1g.10gb"
+    interconnect: str | None = None  # between the GPUs of the node, as the list says
+    local_disk_bytes: Bytes | None = None  # included in the price
+    billing_unit_s: Seconds | None = None  # time is rounded up to this
+    minimum_s: Seconds | None = None  # charged at each start
+    setup_s: Seconds | None = None  # from the order to the hand-over
+    setup_usd: Decimal | None = None  # once
+    cold_start_s: Seconds | None = None  # from a start to a running machine
+    storage_usd_per_byte_hour: Decimal | None = None  # disk beyond what is included
+    stopped_usd_per_hour: Decimal | None = None  # of the whole instance, while it is stopped
+    network_bytes_per_s: BytesPerSecond | None = None  # to the internet, outwards
+    reliability: float | None = None  # the marketplace's own score, 0 to 1
+    verified: bool | None = None  # whether the marketplace vouches for the host
+    age_limits: AgeLimits = DEFAULT_AGE_LIMITS  # how fast the prices of its source grow old
 
     @property
     def total_gpus(self) -> Decimal:
@@ -118,6 +136,6 @@ class Offer:
         """Return the days since the price was seen."""
         return (today - self.observed_on).days
 
-    def age(self, today: date, limits: AgeLimits = DEFAULT_AGE_LIMITS) -> Age:
-        """Return how far the price may be trusted on `today`."""
-        return limits.age(self.age_days(today))
+    def age(self, today: date, limits: AgeLimits | None = None) -> Age:
+        """Return how far the price may be trusted on `today`, by its source's limits."""
+        return (limits or self.age_limits).age(self.age_days(today))

@@ -1,25 +1,33 @@
 """What a user asks of the offers, as filters that can be named, counted and relaxed one by one."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+import numpy as np
 
 from caudal.facts.regions import RegionWish, region_wish
-from caudal.offers.offer import DEFAULT_AGE_LIMITS, Age, AgeLimits, Offer, Term
+from caudal.offers.offer import DEFAULT_AGE_LIMITS, Age, AgeLimits, Term
+from caudal.offers.table import Flags, Floats, OfferTable
 from caudal.offers.terms import provider_id
+from caudal.vocabulary.formats import format_bandwidth, format_bytes_gb, format_duration
 from caudal.vocabulary.money import UsdPerHour
+from caudal.vocabulary.units import Bytes, BytesPerSecond, Seconds
 
-Test = Callable[[Offer], bool]
-Distance = Callable[[Offer], Decimal]
+Test = Callable[[OfferTable], Flags]
+Distance = Callable[[OfferTable], Floats]
+
+# Prices per hour are products of two rounded numbers; a bound that is met exactly must hold.
+_ROUNDING: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferQuery:
     """Which offers are wanted. None and empty mean that everything is.
 
-    Prices too old to quote are left out unless `oldest` asks for them.
+    Prices too old to quote are left out unless `oldest` asks for them. An offer of which the
+    list does not say what a filter asks for does not pass that filter.
     """
 
     gpu_ids: frozenset[str] | None = None
@@ -31,11 +39,19 @@ class OfferQuery:
     max_usd_per_gpu_hour: UsdPerHour | None = None
     max_usd_per_hour: UsdPerHour | None = None  # of the whole instance
     oldest: Age = Age.STALE
-    age_limits: AgeLimits = field(default=DEFAULT_AGE_LIMITS)
+    age_limits: AgeLimits | None = None  # instead of those of each source
     max_age_days: int | None = None
     fractions: bool = True  # parts of a GPU too
     opening_later: bool = True  # priced, but cannot be rented yet
     in_stock_only: bool = False  # not those of which the list has too few
+    native_fp8: bool = False  # only GPUs that multiply FP8
+    fast_link: bool = False  # only where GPUs are joined by more than PCIe
+    min_total_memory_bytes: Bytes | None = None  # of all GPUs of the instance
+    min_memory_bytes_per_s: BytesPerSecond | None = None  # of one GPU
+    max_billing_unit_s: Seconds | None = None
+    max_cold_start_s: Seconds | None = None
+    min_reliability: float | None = None  # 0 to 1
+    verified_only: bool = False  # only hosts that the marketplace vouches for
 
 
 class OfferFilter(NamedTuple):
@@ -59,47 +75,138 @@ def filters_of(query: OfferQuery, *, today: date) -> tuple[OfferFilter, ...]:
         _term_filter(query.terms),
         _provider_filter(query.providers, query.without_providers),
         _region_filter(query.regions),
-        _price_filter("price per GPU-hour", query.max_usd_per_gpu_hour, _gpu_hour_price),
-        _price_filter("price per hour", query.max_usd_per_hour, _instance_price),
-        None if query.fractions else _flag("whole GPUs only", lambda offer: not offer.is_fraction),
-        None
-        if query.opening_later
-        else _flag("can be rented now", lambda offer: not offer.opens_later),
-        _flag("in stock", lambda offer: not offer.is_short_of_stock)
-        if query.in_stock_only
-        else None,
+        _most("price per GPU-hour", query.max_usd_per_gpu_hour, _gpu_hour_price),
+        _most("price per hour", query.max_usd_per_hour, _instance_price),
+        *_hardware_filters(query),
+        *_service_filters(query),
     )
     return tuple(condition for condition in found if condition is not None)
 
 
-def _gpu_hour_price(offer: Offer) -> Decimal:
-    return offer.price_usd_per_gpu_hour
+def _hardware_filters(query: OfferQuery) -> tuple[OfferFilter | None, ...]:
+    memory, bandwidth = query.min_total_memory_bytes, query.min_memory_bytes_per_s
+    return (
+        None if query.fractions else _flag("whole GPUs only", _is_whole),
+        _flag("native FP8", lambda table: table.derived("native_fp8") == 1)
+        if query.native_fp8
+        else None,
+        _flag("NVLink or the like", lambda table: table.derived("fast_link") == 1)
+        if query.fast_link
+        else None,
+        None
+        if memory is None
+        else _least(
+            f"at least {format_bytes_gb(memory)} of GPU memory in all",
+            float(memory),
+            lambda table: table.derived("total_memory_bytes"),
+        ),
+        None
+        if bandwidth is None
+        else _least(
+            f"at least {format_bandwidth(bandwidth)} of memory bandwidth",
+            float(bandwidth),
+            lambda table: table.derived("memory_bytes_per_s"),
+        ),
+    )
 
 
-def _instance_price(offer: Offer) -> Decimal:
-    return offer.usd_per_hour
+def _service_filters(query: OfferQuery) -> tuple[OfferFilter | None, ...]:
+    unit, start, least = query.max_billing_unit_s, query.max_cold_start_s, query.min_reliability
+    return (
+        None
+        if query.opening_later
+        else _flag("can be rented now", lambda table: table.number("opens_later") == 0),
+        _flag("in stock", _is_in_stock) if query.in_stock_only else None,
+        None
+        if unit is None
+        else _bound(
+            f"billed by {format_duration(unit)} or less",
+            float(unit),
+            lambda table: table.derived("billing_unit_s"),
+        ),
+        None
+        if start is None
+        else _bound(
+            f"cold start within {format_duration(start)}",
+            float(start),
+            lambda table: table.number("cold_start_s"),
+        ),
+        None
+        if least is None
+        else _least(
+            f"reliability of at least {least:g}",
+            least,
+            lambda table: table.number("reliability"),
+        ),
+        _flag("verified host", lambda table: table.number("verified") == 1)
+        if query.verified_only
+        else None,
+    )
+
+
+def _gpu_hour_price(table: OfferTable) -> Floats:
+    return table.number("price_usd_per_gpu_hour")
+
+
+def _instance_price(table: OfferTable) -> Floats:
+    return table.derived("usd_per_hour")
+
+
+def _is_whole(table: OfferTable) -> Flags:
+    return table.number("gpu_fraction") == 1
+
+
+def _is_in_stock(table: OfferTable) -> Flags:
+    stock = table.number("stock")
+    enough: Flags = np.isnan(stock) | (stock >= table.number("gpu_count"))
+    return enough
 
 
 def _flag(name: str, test: Test) -> OfferFilter:
     return OfferFilter(name=name, test=test, distance=_gpu_hour_price)
 
 
+def _bound(name: str, most: float, figure: Distance) -> OfferFilter:
+    """Return the filter `figure <= most`; an unknown figure does not pass and is farthest."""
+    return OfferFilter(
+        name=name,
+        test=lambda table: figure(table) <= most,
+        distance=lambda table: np.nan_to_num(figure(table), nan=np.inf),
+    )
+
+
+def _least(name: str, least: float, figure: Distance) -> OfferFilter:
+    """Return the filter `figure >= least`; an unknown figure does not pass and is farthest."""
+    return OfferFilter(
+        name=name,
+        test=lambda table: figure(table) >= least,
+        distance=lambda table: -np.nan_to_num(figure(table), nan=-np.inf),
+    )
+
+
 def _gpu_filter(gpu_ids: frozenset[str] | None) -> OfferFilter | None:
     if gpu_ids is None:
         return None
-    return _flag(f"GPU {_listed(gpu_ids)}", lambda offer: offer.gpu_id in gpu_ids)
+    return _flag(
+        f"GPU {_listed(gpu_ids)}", lambda table: table.text("gpu_id").where(gpu_ids.__contains__)
+    )
 
 
 def _count_filter(counts: frozenset[int] | None) -> OfferFilter | None:
     if counts is None:
         return None
+    wanted = np.array(sorted(counts), dtype=np.float64)
 
-    def distance(offer: Offer) -> Decimal:
-        return Decimal(min((abs(offer.gpu_count - count) for count in counts), default=0))
+    def distance(table: OfferTable) -> Floats:
+        have = table.number("gpu_count")
+        if not wanted.size:
+            return have
+        nearest: Floats = np.abs(have[:, None] - wanted[None, :]).min(axis=1)
+        return nearest
 
     return OfferFilter(
         name=f"GPUs in the instance: {', '.join(str(count) for count in sorted(counts))}",
-        test=lambda offer: offer.gpu_count in counts,
+        test=lambda table: np.isin(table.number("gpu_count"), wanted),
         distance=distance,
     )
 
@@ -107,7 +214,10 @@ def _count_filter(counts: frozenset[int] | None) -> OfferFilter | None:
 def _term_filter(terms: frozenset[Term] | None) -> OfferFilter | None:
     if terms is None:
         return None
-    return _flag(f"term {_listed(terms)}", lambda offer: offer.term in terms)
+    names = frozenset(term.value for term in terms)
+    return _flag(
+        f"term {_listed(terms)}", lambda table: table.text("term").where(names.__contains__)
+    )
 
 
 def _provider_filter(wanted: frozenset[str], unwanted: frozenset[str]) -> OfferFilter | None:
@@ -117,9 +227,12 @@ def _provider_filter(wanted: frozenset[str], unwanted: frozenset[str]) -> OfferF
     only = {provider_id(name) for name in wanted}
     never = {provider_id(name) for name in unwanted}
 
-    def test(offer: Offer) -> bool:
-        names = {offer.provider, offer.via} - {""}
-        return bool(not only or names & only) and not names & never
+    def test(table: OfferTable) -> Flags:
+        seller, reseller = table.text("provider"), table.text("via")
+        passes = ~(seller.where(never.__contains__) | reseller.where(never.__contains__))
+        if only:
+            passes &= seller.where(only.__contains__) | reseller.where(only.__contains__)
+        return passes
 
     names = [*sorted(only), *(f"not {name}" for name in sorted(never))]
     return _flag(f"provider {', '.join(names)}", test)
@@ -129,40 +242,51 @@ def _region_filter(regions: tuple[str, ...]) -> OfferFilter | None:
     if not regions:
         return None
     wishes: tuple[RegionWish, ...] = tuple(region_wish(text) for text in regions)
+    countries = frozenset[str | None]().union(*(wish.countries for wish in wishes))
+    named = frozenset(place for wish in wishes for place in wish.regions)
 
-    def test(offer: Offer) -> bool:
-        return any(
-            wish.admits(provider=offer.provider, region=offer.region, country=offer.country)
-            for wish in wishes
-        )
+    def test(table: OfferTable) -> Flags:
+        passes = table.text("country").where(countries.__contains__)
+        if not named:
+            return passes
+        provider, region = table.text("provider"), table.text("region")
+        for wanted in {seller for seller, _ in named}:
+            names = frozenset(name for seller, name in named if seller == wanted)
+            passes |= provider.where(wanted.__eq__) & region.where(names.__contains__)
+        return passes
 
     return _flag(f"region {_listed(regions)}", test)
 
 
-def _price_filter(name: str, most: UsdPerHour | None, price: Distance) -> OfferFilter | None:
+def _most(name: str, most: UsdPerHour | None, price: Distance) -> OfferFilter | None:
     if most is None:
         return None
+    bound = float(most) * (1 + _ROUNDING)
     return OfferFilter(
-        name=f"{name} at most ${most}", test=lambda offer: price(offer) <= most, distance=price
+        name=f"{name} at most ${most}", test=lambda table: price(table) <= bound, distance=price
     )
 
 
 def _age_filter(query: OfferQuery, *, today: date) -> OfferFilter | None:
     limits = query.age_limits
-    days = {Age.FRESH: limits.fresh_days, Age.STALE: limits.stale_days}.get(query.oldest)
-    bounds = [bound for bound in (days, query.max_age_days) if bound is not None]
-    if not bounds:
+    column = {Age.FRESH: "fresh_days", Age.STALE: "stale_days"}.get(query.oldest)
+    if column is None and query.max_age_days is None:
         return None
-    most = min(bounds)
+    usual: int | None = getattr(limits or DEFAULT_AGE_LIMITS, column) if column else None
+    bounds = [bound for bound in (usual, query.max_age_days) if bound is not None]
 
-    def distance(offer: Offer) -> Decimal:
-        return Decimal(offer.age_days(today))
+    def age(table: OfferTable) -> Floats:
+        return today.toordinal() - table.number("observed_on")
 
-    return OfferFilter(
-        name=f"price seen within {most} days",
-        test=lambda offer: (today - offer.observed_on).days <= most,
-        distance=distance,
-    )
+    def test(table: OfferTable) -> Flags:
+        passes = np.ones(table.size, dtype=np.bool_)
+        if query.max_age_days is not None:
+            passes &= age(table) <= query.max_age_days
+        if usual is not None and column is not None:
+            passes &= age(table) <= (table.number(column) if limits is None else usual)
+        return passes
+
+    return OfferFilter(name=f"price seen within {min(bounds)} days", test=test, distance=age)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -34,19 +34,6 @@ def test_the_cheapest_of_a_size_holds_exactly_so_many() -> None:
     assert book.cheapest_by("h100-sxm", 4) is None
 
 
-def test_shelves_hold_whole_gpus_by_kind() -> None:
-    book = book_of(
-        offer_of(1, "1", gpu_id="l4"),
-        offer_of(1, "1", gpu_fraction="0.5"),
-        offer_of(8, "2"),
-    )
-
-    shelves = book.shelves(OfferQuery())
-
-    assert {"l4", "h100-sxm"} == set(shelves)
-    assert (8,) == shelves["h100-sxm"].gpus
-
-
 def test_the_later_observation_replaces_the_earlier_and_learns_from_it() -> None:
     older = replace(PLAIN, vcpus=26, ram_bytes=Bytes(2**30), observed_on=date(2026, 6, 1))
     newer = replace(PLAIN, price=Decimal(3), price_usd_per_gpu_hour=UsdPerHour(Decimal(3)))

@@ -3,7 +3,7 @@ from decimal import Decimal
 
 import pytest
 
-from caudal.offers.hosting import OfferShelf, hosting_cost, hosting_problem
+from caudal.offers.hosting import hosting_cost, hosting_problem
 from caudal.offers.offer import Term
 from caudal.vocabulary.errors import InfeasibleError
 from offer_cases import offer_of
@@ -51,45 +51,3 @@ def test_a_part_of_a_gpu_hosts_no_replica() -> None:
 
     assert problem is not None
     assert "0.1667 of a GPU" in problem
-
-
-def test_a_shelf_leaves_parts_out_and_sorts_by_price() -> None:
-    shelf = OfferShelf.of(
-        [offer_of(8, "2"), offer_of(1, "1", gpu_fraction="0.5"), offer_of(1, "1.5")]
-    )
-
-    assert (1, 8) == shelf.gpus
-    assert (1.5, 16.0) == shelf.usd_per_hour
-    assert 8 == shelf.largest
-
-
-def test_the_cheapest_hosting_is_not_always_the_cheapest_gpu() -> None:
-    shelf = OfferShelf.of([offer_of(8, "2"), offer_of(1, "3"), offer_of(1, "4")])
-
-    (one,) = shelf.cheapest(gpus_per_replica=1, replicas=1)
-    (six,) = shelf.cheapest(gpus_per_replica=1, replicas=6)
-
-    assert (1, Decimal(3)) == (one.instances, one.usd_per_hour)
-    assert (1, Decimal(16)) == (six.instances, six.usd_per_hour)
-
-
-def test_the_least_price_is_that_of_the_cheapest_hosting() -> None:
-    shelf = OfferShelf.of([offer_of(8, "2"), offer_of(2, "3")])
-
-    assert 6.0 == shelf.cheapest_usd_per_hour(gpus_per_replica=2, replicas=1)
-    assert shelf.cheapest_usd_per_hour(gpus_per_replica=16, replicas=1) is None
-
-
-def test_several_hostings_come_cheapest_first() -> None:
-    shelf = OfferShelf.of([offer_of(8, "2"), offer_of(1, "3"), offer_of(1, "4")])
-
-    found = shelf.cheapest(gpus_per_replica=1, replicas=1, most=5)
-
-    assert [3, 4, 16] == [price.usd_per_hour for price in found]
-
-
-def test_an_empty_shelf_hosts_nothing() -> None:
-    empty = OfferShelf.of([])
-
-    assert 0 == empty.largest
-    assert () == empty.cheapest(gpus_per_replica=1, replicas=1)

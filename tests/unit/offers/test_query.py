@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -8,6 +7,7 @@ import pytest
 from caudal.facts.regions import UnknownRegionError
 from caudal.offers.offer import Age, Offer, Term
 from caudal.offers.query import OfferQuery, filters_of
+from caudal.offers.table import MadeTable
 from caudal.vocabulary.money import UsdPerHour
 from offer_cases import PLAIN, TODAY, offer_of
 
@@ -15,7 +15,8 @@ USD3 = UsdPerHour(Decimal(3))
 
 
 def passes(query: OfferQuery, offer: Offer) -> bool:
-    return all(condition.test(offer) for condition in filters_of(query, today=TODAY))
+    table = MadeTable([offer])
+    return all(condition.test(table)[0] for condition in filters_of(query, today=TODAY))
 
 
 @pytest.mark.parametrize(
@@ -98,11 +99,11 @@ def test_filters_are_named_as_they_were_asked_for() -> None:
     ],
 )
 def test_a_filter_knows_which_offer_is_nearer(query: OfferQuery, near: Offer, far: Offer) -> None:
-    distance: Callable[[Offer], Decimal] = filters_of(query, today=TODAY)[-1].distance
-    if query.max_age_days is not None:
-        distance = filters_of(query, today=TODAY)[0].distance
+    asked = filters_of(query, today=TODAY)[0 if query.max_age_days is not None else -1]
 
-    assert distance(near) < distance(far)
+    nearer, farther = asked.distance(MadeTable([near, far]))
+
+    assert nearer < farther
 
 
 def test_an_unknown_region_is_an_error() -> None:
