@@ -30,6 +30,8 @@ _LATE_FIRST_ENGINE_WORDS: Final = re.compile(r"non_torch_memory takes")
 _FIRST_ENGINE: Final = ("0.6", "0.7")
 # A drafter that is part of the checkpoint and loaded with it.
 _DRAFTER: Final = re.compile(r"MTP(-\d)? drafter (loaded|resident)|includes MTP drafter")
+# Embedding and reward models, by how they are named: their output head is not loaded.
+_POOLING: Final = re.compile(r"reward|embed|(^|/)(gte|bge|e5)-", re.IGNORECASE)
 _DTYPES: Final = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}
 # Fragments of a row's `quantization`, or of the model's name, and the format they mean.
 _FORMATS: Final[tuple[tuple[str, str], ...]] = (
@@ -49,6 +51,8 @@ _FORMATS: Final[tuple[tuple[str, str], ...]] = (
     ("awq", "int4"),
     ("bitsandbytes", "nf4"),
     ("bnb", "nf4"),
+    ("smoothquant", "int8"),
+    ("int8", "int8"),
 )
 
 
@@ -96,6 +100,7 @@ def serving_of(row: MemoryRow, model: ModelSpec) -> RowServing:
         block_tokens=_tokens(row, "block_size"),
         eager=row.flag("enforce_eager"),
         speculative=bool(_DRAFTER.search(f"{row.text('quote')} {row.text('notes')}")),
+        pooling=_POOLING.search(row.model) is not None,
         latent_as_heads=_latent_as_heads(row),
     )
     if printed is not None:

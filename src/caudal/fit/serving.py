@@ -36,6 +36,7 @@ class Serving:
     speculative: bool = False  # loads the model's own multi-token-prediction layers
     latent_as_heads: bool | None = None  # MLA stored as full heads; None: as the engine does
     text_only: bool = False  # encoders for images and sound are not loaded
+    pooling: bool = False  # an embedding or reward model: the output head is not loaded
     counts_cached: bool = False  # loading is measured by free memory (vLLM on AMD)
 
     def on(self, gpu: GpuSpec) -> "Serving":

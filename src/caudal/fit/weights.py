@@ -68,7 +68,8 @@ def weight_needs(model: ModelSpec, serving: Serving) -> WeightNeeds:
     the largest stage deciding. A share is `ceil(units / TP) / units`, with heads, KV heads,
     intermediate columns, experts or padded vocabulary rows as units; norms, routers, MLA's down
     projections and indexers are whole on every GPU. A checkpoint of known size scales the sum.
-    Leaves out what is loaded for speculation unless `serving.speculative`.
+    Leaves out what the serving leaves out: layers for speculation, encoders, the head of a
+    pooling model.
     """
     native = is_native(model, serving.weight_format)
     stages = [
@@ -186,9 +187,7 @@ def _stage_bytes(
     tensors: dict[tuple[int, str], list[float]] = {}
     for entry in entries:
         role = entry.group.role
-        if (role is Role.MTP and not serving.speculative) or (
-            role is Role.VISION and serving.text_only
-        ):
+        if _is_left_out(role, serving):
             continue
         bits = _mean_bits(model, serving, entry, native=native)
         if padded and role is Role.ROUTED_EXPERT:
@@ -200,6 +199,18 @@ def _stage_bytes(
             tally[0] += once
     slack = sum(count * fused_slack(name, size) for (_, name), (size, count) in tensors.items())
     return _StageBytes(by_role, slack)
+
+
+def _is_left_out(role: Role, serving: Serving) -> bool:
+    match role:
+        case Role.MTP:
+            return not serving.speculative
+        case Role.VISION:
+            return serving.text_only
+        case Role.HEAD:
+            return serving.pooling
+        case _:
+            return False
 
 
 def _mean_bits(model: ModelSpec, serving: Serving, entry: _Entry, *, native: bool) -> float:
@@ -293,7 +304,7 @@ def _checkpoint_scale(model: ModelSpec, serving: Serving) -> float | None:
     published = model.checkpoint_bytes
     if published is None:
         return None
-    whole = replace(serving, layout=Layout(), speculative=True, text_only=False)
+    whole = replace(serving, layout=Layout(), speculative=True, text_only=False, pooling=False)
     entries = _tables(SameModel(model), 1)[0]
     computed = _stage_bytes(model, whole, entries, native=True, padded=False).total
     scale = published / computed

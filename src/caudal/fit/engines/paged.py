@@ -32,6 +32,7 @@ class PagedRule:
     """How an engine without shared pages keeps what differs from plain attention."""
 
     windowed: bool  # whether sliding layers drop what lies outside the window
+    window_share: float = 1.0  # slots of a sliding layer for each of a full one, if not windowed
     state_bytes: int  # of a recurrent state's element where the model's file asks for none
     cross_counts_as_full: bool  # cross-attention layers get a slot for every token
 
@@ -78,8 +79,10 @@ def _layer(
         case GroupedQueryAttention():
             size = grouped_query_bytes(mixer, serving) + indexer_bytes(mixer)
             window = mixer.window_tokens or mixer.chunk_tokens
-            if window is None or not rule.windowed:
+            if window is None:
                 return "full", None, size
+            if not rule.windowed:
+                return "full", None, size * rule.window_share
             return "sliding", window + serving.step_tokens(model), size
         case LatentAttention():
             return "latent", None, latent_bytes(mixer, serving)

@@ -4,6 +4,7 @@ Sources: python/sglang/srt/model_executor/model_runner.py (profile_max_num_token
 python/sglang/srt/server_args.py (mem_fraction_static), 0.2 to 0.5.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from caudal.facts.model import ModelSpec
@@ -20,13 +21,23 @@ from caudal.vocabulary.units import GIB
 _RULE: Final = PagedRule(windowed=False, state_bytes=4, cross_counts_as_full=True)
 
 
+# Families with a pool of their own for sliding layers, since 0.5, and its default share of slots.
+# Source: python/sglang/srt/configs/model_config.py (is_hybrid_swa_model), server_args.py
+# (swa_full_tokens_ratio 0.8).
+_SMALLER_WINDOW_POOL: Final = frozenset({"gpt_oss", "llama4", "mimo_v2", "mimo_v2_flash"})
+_WINDOW_SHARE: Final = 0.8
 # SGLang reports what the free memory fell by while weights loaded: kernels, half-filled segments
 # of the allocator and workspaces are in it. Median of eight logs of its documentation.
 _LOADING_BYTES: Final = round(0.06 * GIB)
 
 
 def kv_needs(model: ModelSpec, serving: Serving) -> KvNeeds:
-    """Return SGLang's pools: one slot a token in every attention layer, a state a sequence."""
+    """Return SGLang's pools: one slot a token in every attention layer, a state a sequence.
+
+    A few families have a smaller pool for their sliding layers, of a fixed share of the slots.
+    """
+    if model.family in _SMALLER_WINDOW_POOL and serving.engine.reserve is not None:
+        return paged_kv_needs(model, serving, replace(_RULE, window_share=_WINDOW_SHARE))
     return paged_kv_needs(model, serving, _RULE)
 
 

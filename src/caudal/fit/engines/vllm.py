@@ -4,7 +4,7 @@ Sources: vllm/v1/core/kv_cache_utils.py, vllm/v1/kv_cache_interface.py,
 vllm/v1/worker/gpu_worker.py (0.8 to 0.29); vllm/worker/worker.py (before 0.8).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
@@ -88,6 +88,9 @@ def _stage_needs(
     caches: dict[LayerCache, int] = {}
     for mixer, count in mixers:
         cache = _layer_cache(mixer, serving)
+        if cache.window is not None and not serving.engine.chunked_prefill:
+            # the first engine has one kind of block: every layer keeps the whole context
+            cache = replace(cache, kind="full", window=None)
         if cache.token_bytes or cache.state_bytes:
             caches[cache] = caches.get(cache, 0) + count
     kinds = {(cache.kind, cache.window) for cache in caches}
