@@ -63,6 +63,14 @@ docs: $(VENV)/dev.stamp  ## regenerate the reference pages from the code
 examples: $(VENV)/dev.stamp  ## write the real output of every example into README and docs
 	@$(BIN)/python scripts/examples.py
 
+calibrate: $(VENV)/runtime.stamp  ## refit the speed model: make calibrate ROWS=perf.jsonl.gz MODELS=folder
+	@test -n "$(ROWS)" -a -n "$(MODELS)" || { echo "give ROWS=perf.jsonl.gz MODELS=folder"; exit 2; }
+	@$(BIN)/python scripts/calibrate.py "$(ROWS)" "$(MODELS)"
+
+accuracy: $(VENV)/runtime.stamp  ## judge the speed model: make accuracy ROWS=perf.jsonl.gz MODELS=folder
+	@test -n "$(ROWS)" -a -n "$(MODELS)" || { echo "give ROWS=perf.jsonl.gz MODELS=folder"; exit 2; }
+	@$(BIN)/caudal accuracy speed "$(ROWS)" --models "$(MODELS)"
+
 hooks: $(VENV)/dev.stamp  ## run the checks before each commit
 	@$(BIN)/pre-commit install
 

@@ -29,6 +29,7 @@ class Parameter(StrEnum):
     COMPUTE = "compute"  # share of the peak in a large matrix product, 16 bit
     QUANTISED_COMPUTE = "quantised-compute"  # likewise for the quantised matrices
     EXPERT_COMPUTE = "expert-compute"  # factor on it for experts
+    SKEW = "skew"  # unevenness of experts over GPUs, in units of an even router's chance
     ATTENTION = "attention"  # share of the 16-bit peak in prefill attention
     LATENT = "latent"  # likewise in decode attention
     HALF = "half"  # tokens at which a matrix product reaches half its share
@@ -38,8 +39,13 @@ class Parameter(StrEnum):
     LATENCY = "latency"  # seconds of one exchange between GPUs
     LINK = "link"  # share of the link's bandwidth
     OVERLAP = "overlap"  # share of a prefill chunk's time that decode waits for
-    QUEUE = "queue"  # prompts ahead of one's own, in units of the load that prefill makes
+    QUEUE = "queue"  # prompts ahead of one's own, in units of what the load alone would make
+    CLUMP = "clump"  # share of a closed loop's users whose prompts stand before one's own
+    HANDLE = "handle"  # seconds to the first token for each user whose tokens are being sent
+    LOST = "lost"  # slots of a closed loop that stand empty between two requests
     FIRST = "first"  # seconds from the request's arrival to its first step
+    DECODE = "decode"  # factor on a whole decode step
+    PREFILL = "prefill"  # factor on a whole prefill
 
 
 LOGIT: Final = frozenset(
@@ -95,8 +101,16 @@ def native(work: StepWork, gpus: GpuColumns) -> NDArray[np.bool_]:
     return np.isfinite(gpus.native_rate(work.arithmetic))
 
 
-def keys_of(level: str, work: StepWork, gpus: GpuColumns) -> Sequence[str]:
-    """Return the key of each GPU at `level` for `work`."""
+@dataclass(frozen=True, slots=True)
+class LevelKeys:
+    """The keys of many GPUs at one level: each distinct one once, and which of them a GPU has."""
+
+    names: Sequence[str]
+    index: NDArray[np.intp]  # [gpus]
+
+
+def keys_of(level: str, work: StepWork, gpus: GpuColumns) -> LevelKeys:
+    """Return the keys of the GPUs at `level` for `work`."""
     return _LEVELS[level](work, gpus)
 
 
@@ -104,58 +118,74 @@ def constants_for(
     work: StepWork, gpus: GpuColumns, calibration: SpeedCalibration
 ) -> dict[Parameter, Floats]:
     """Return every constant for `work` on each GPU, in its own unit; arrays [gpus]."""
-    keys: dict[str, Sequence[str]] = {}
+    keys: dict[str, LevelKeys] = {}
     return {
-        parameter: _in_unit(parameter, _summed(calibration.parameters[parameter], work, gpus, keys))
+        parameter: in_unit(parameter, _summed(calibration.parameters[parameter], work, gpus, keys))
         for parameter in Parameter
     }
 
 
 def _summed(
-    fitted: FittedParameter, work: StepWork, gpus: GpuColumns, keys: dict[str, Sequence[str]]
+    fitted: FittedParameter, work: StepWork, gpus: GpuColumns, keys: dict[str, LevelKeys]
 ) -> Floats:
     total = np.full(len(gpus), fitted.base)
     for level, offsets in fitted.levels.items():
         if level not in keys:
             keys[level] = keys_of(level, work, gpus)
-        total += [offsets.get(key, 0.0) for key in keys[level]]
+        found = keys[level]
+        total += np.array([offsets.get(name, 0.0) for name in found.names])[found.index]
     return total
 
 
-def _in_unit(parameter: Parameter, value: Floats) -> Floats:
+def in_unit(parameter: Parameter, value: Floats) -> Floats:
+    """Return a fitted value in its unit: a share, or seconds, tokens or a factor."""
     if parameter in LOGIT:
         return np.asarray(1.0 / (1.0 + np.exp(-value)))
     return np.exp(value)
 
 
-def _everywhere(text: str, gpus: GpuColumns) -> Sequence[str]:
-    return (text,) * len(gpus)
+def _everywhere(name: str, gpus: GpuColumns) -> LevelKeys:
+    return LevelKeys((name,), np.zeros(len(gpus), dtype=np.intp))
 
 
-def _format(work: StepWork, gpus: GpuColumns) -> Sequence[str]:
-    return [
-        work.weight_format if own else f"{work.weight_format}/weights" for own in native(work, gpus)
-    ]
+def _by_generation(before: str, gpus: GpuColumns) -> LevelKeys:
+    return LevelKeys([f"{before}|{name}" for name in gpus.generation_names], gpus.generation_index)
+
+
+def _formats(work: StepWork) -> tuple[str, str]:
+    return f"{work.weight_format}/weights", work.weight_format
+
+
+def _format(work: StepWork, gpus: GpuColumns) -> LevelKeys:
+    return LevelKeys(_formats(work), native(work, gpus).astype(np.intp))
+
+
+def _format_generation(work: StepWork, gpus: GpuColumns) -> LevelKeys:
+    names = [f"{each}|{name}" for name in gpus.generation_names for each in _formats(work)]
+    return LevelKeys(names, 2 * gpus.generation_index + native(work, gpus))
 
 
 def _engine(work: StepWork) -> str:
-    return f"{work.engine}@{work.era}" if work.era else work.engine
+    return f"{work.engine}@{work.era}"
 
 
-_LEVELS: Final[Mapping[str, Callable[[StepWork, GpuColumns], Sequence[str]]]] = {
-    "generation": lambda _work, gpus: gpus.generations,
-    "gpu": lambda _work, gpus: gpus.ids,
-    "link": lambda _work, gpus: gpus.links,
+_LEVELS: Final[Mapping[str, Callable[[StepWork, GpuColumns], LevelKeys]]] = {
+    "generation": lambda _work, gpus: LevelKeys(gpus.generation_names, gpus.generation_index),
+    "gpu": lambda _work, gpus: LevelKeys(gpus.ids, np.arange(len(gpus))),
+    "link": lambda _work, gpus: LevelKeys(gpus.links, np.arange(len(gpus))),
     "engine": lambda work, gpus: _everywhere(work.engine, gpus),
     "era": lambda work, gpus: _everywhere(_engine(work), gpus),
-    "engine-generation": lambda work, gpus: [
-        f"{_engine(work)}|{generation}" for generation in gpus.generations
-    ],
+    "version": lambda work, gpus: _everywhere(f"{work.engine}@{work.version or work.era}", gpus),
+    "engine-generation": lambda work, gpus: _by_generation(work.engine, gpus),
+    "engine-gpu": lambda work, gpus: LevelKeys(
+        [f"{_engine(work)}|{name}" for name in gpus.ids], np.arange(len(gpus))
+    ),
     "format": _format,
-    "format-generation": lambda work, gpus: [
-        f"{kind}|{generation}"
-        for kind, generation in zip(_format(work, gpus), gpus.generations, strict=True)
-    ],
+    "format-generation": _format_generation,
+    "engine-format": lambda work, gpus: LevelKeys(
+        [f"{work.engine}|{each}" for each in _formats(work)], native(work, gpus).astype(np.intp)
+    ),
     "family": lambda work, gpus: _everywhere(work.family, gpus),
     "engine-family": lambda work, gpus: _everywhere(f"{work.engine}|{work.family}", gpus),
+    "family-generation": lambda work, gpus: _by_generation(work.family, gpus),
 }

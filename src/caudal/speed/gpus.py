@@ -28,7 +28,8 @@ class GpuColumns:
     """What many GPUs can do at best; every array is [gpus], and NaN says that no maker says."""
 
     ids: tuple[str, ...]
-    generations: tuple[str, ...]  # such as "Hopper/hbm": the level between a GPU and all of them
+    generation_names: tuple[str, ...]  # distinct ones, such as "Hopper/hbm"
+    generation_index: NDArray[np.intp]  # the one of each GPU
     memory_bytes_per_s: Floats
     usable_bytes: Floats
     bf16_flop_per_s: Floats
@@ -42,9 +43,12 @@ class GpuColumns:
     @classmethod
     def of(cls, specs: Sequence[GpuSpec]) -> "GpuColumns":
         """Return the columns of `specs`, in their order."""
+        generations = [generation_of(spec) for spec in specs]
+        names = tuple(dict.fromkeys(generations))
         return cls(
             ids=tuple(spec.id for spec in specs),
-            generations=tuple(generation_of(spec) for spec in specs),
+            generation_names=names,
+            generation_index=np.array([names.index(each) for each in generations], dtype=np.intp),
             memory_bytes_per_s=_column([spec.memory_bytes_per_s for spec in specs]),
             usable_bytes=_column([float(spec.usable_bytes) for spec in specs]),
             bf16_flop_per_s=_column([_bf16_rate(spec) for spec in specs]),
@@ -56,7 +60,7 @@ class GpuColumns:
                 [spec.dense_fp4_flop_per_s if spec.native_fp4 else None for spec in specs]
             ),
             half_accumulate_gain=_column([half_accumulate_gain(spec.id) for spec in specs]),
-            link_bytes_per_s=_column([spec.link_bytes_per_s for spec in specs]),
+            link_bytes_per_s=_column([spec.link_bytes_per_s or None for spec in specs]),
             links=tuple(link_kind(spec) for spec in specs),
         )
 
@@ -75,21 +79,9 @@ class GpuColumns:
             case Arithmetic.FP4:
                 return self.fp4_flop_per_s
 
-    def take(self, rows: NDArray[np.intp]) -> "GpuColumns":
-        """Return the GPUs at `rows`, which may repeat: one for each measured row, say."""
-        return GpuColumns(
-            ids=tuple(self.ids[row] for row in rows),
-            generations=tuple(self.generations[row] for row in rows),
-            memory_bytes_per_s=self.memory_bytes_per_s[rows],
-            usable_bytes=self.usable_bytes[rows],
-            bf16_flop_per_s=self.bf16_flop_per_s[rows],
-            fp8_flop_per_s=self.fp8_flop_per_s[rows],
-            int8_flop_per_s=self.int8_flop_per_s[rows],
-            fp4_flop_per_s=self.fp4_flop_per_s[rows],
-            half_accumulate_gain=self.half_accumulate_gain[rows],
-            link_bytes_per_s=self.link_bytes_per_s[rows],
-            links=tuple(self.links[row] for row in rows),
-        )
+    def generation(self, gpu: int) -> str:
+        """Return the generation of the GPU at this place."""
+        return self.generation_names[int(self.generation_index[gpu])]
 
 
 def generation_of(spec: GpuSpec) -> str:

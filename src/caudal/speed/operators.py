@@ -55,13 +55,37 @@ def _matrix_times(
     bandwidth = machine.memory_bytes_per_s * constants[Parameter.MEMORY]
     flop_per_s = rate * constants[name]
     bytes_read = matrix.weight_bytes
+    worked = matrix.flop_per_token * (tokens + constants[Parameter.HALF])
     if matrix.kind is MatrixKind.EXPERTS:
         bandwidth = bandwidth * constants[Parameter.EXPERT_MEMORY]
         flop_per_s = flop_per_s * constants[Parameter.EXPERT_COMPUTE]
-        bytes_read = bytes_read * touched_share(matrix.experts, matrix.chosen, tokens)
-    worked = matrix.flop_per_token * (tokens + constants[Parameter.HALF])
+        skew = constants[Parameter.SKEW]
+        bytes_read = bytes_read * fullest_share(matrix, tokens, skew)
+        worked = worked * fullest_load(matrix, tokens, skew)
     moved, multiplied = np.broadcast_arrays(bytes_read / bandwidth, worked / flop_per_s)
     return moved, multiplied
+
+
+def fullest_share(matrix: MatrixTerm, tokens: Floats, skew: Floats) -> Floats:
+    """Return the share of its experts that the GPU with most work reads.
+
+    Of `e` experts a GPU reads `e · p ± √(e p (1 − p))`; the largest of `n` such counts lies about
+    `√(2 ln n)` deviations above the mean (exact for many normal values), times a fitted factor.
+    """
+    share = touched_share(matrix.experts, matrix.chosen, tokens)
+    held = matrix.experts / matrix.ranks
+    deviation = np.sqrt(2.0 * np.log(matrix.ranks) * share * (1.0 - share) / held)
+    return np.minimum(share + skew * deviation, 1.0)
+
+
+def fullest_load(matrix: MatrixTerm, tokens: Floats, skew: Floats) -> Floats:
+    """Return how much more than the mean the GPU with most tokens multiplies.
+
+    Likewise, with a Poisson number of tokens at each GPU; never more than all tokens at one.
+    """
+    mean = tokens * matrix.chosen / matrix.ranks
+    extra = 1.0 + skew * np.sqrt(2.0 * np.log(matrix.ranks) / np.maximum(mean, 1e-9))
+    return np.minimum(extra, matrix.ranks)
 
 
 def touched_share(experts: Floats, chosen: Floats, tokens: Floats) -> Floats:
@@ -93,7 +117,11 @@ def decode_attention_seconds(
 
 
 def prefill_attention_seconds(
-    terms: WorkTerms, machine: Machine, constants: Constants, tokens: Floats, context: Floats
+    terms: WorkTerms,
+    machine: Machine,
+    constants: Constants,
+    tokens: Floats,
+    context: Floats | float,
 ) -> Floats:
     """Return the time in which `tokens` new tokens look at themselves and at `context` before.
 
@@ -108,7 +136,7 @@ def prefill_attention_seconds(
     return np.asarray(worked / flop_per_s)
 
 
-def attention_pairs(tokens: Floats, context: Floats, window: Floats) -> Floats:
+def attention_pairs(tokens: Floats, context: Floats | float, window: Floats) -> Floats:
     """Return the pairs of a new token and one it sees, each token seeing at most `window`.
 
     The i-th new token sees `min(context + i, window)`.
@@ -136,7 +164,8 @@ def exchange_seconds(
     stages = (terms.pipeline - 1.0) * terms.microbatches
     sends = stages * constants[Parameter.LATENCY]
     once = constants[Parameter.LATENCY] * np.log2(np.maximum(peers, 2.0)) + wire / link
-    return np.asarray(terms.collectives * once + sends)
+    shared = np.where(peers > 1.0, terms.collectives * once, 0.0)  # a lone GPU may have no link
+    return np.asarray(shared + sends)
 
 
 def overhead_seconds(terms: WorkTerms, constants: Constants, sequences: Floats) -> Floats:

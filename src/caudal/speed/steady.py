@@ -3,6 +3,9 @@
 At a decode batch of `B` sequences that each receive `O` tokens, one prefill of `S` seconds comes
 in for every `O/B` steps, and everybody waits for it: `tpot = t(B) + B · S / O`. The rate that
 sustains the batch is `B / (O · tpot)` (Little's law over the decode phase).
+
+The functions on a `Pace` are elementwise over whatever broadcasts; `limit` is how many sequences
+may run at once. Waiting beyond these means is the simulator's affair.
 """
 
 from dataclasses import dataclass
@@ -18,13 +21,13 @@ from caudal.speed.work import StepWork
 
 Floats = NDArray[np.float64]
 
-_ROUNDS: Final = 12  # of the fixed point; it contracts, twelve leave less than 0.1 %
-_LARGEST_LOAD: Final = 0.98  # of prefill in the waiting formula, which has a pole at 1
+_ROUNDS: Final = 12  # of a fixed point; it contracts, twelve leave less than 0.1 %
+_LARGEST_LOAD: Final = 0.95  # of prefill in the waiting formula, which has a pole at 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SteadyState:
-    """What a replica does under a steady load; arrays [gpus] or [gpus, n]."""
+    """What a replica does under a load; arrays [gpus] or [gpus, n]."""
 
     batch: Floats  # sequences that decode at a time
     tpot_s: Floats
@@ -59,9 +62,9 @@ def capacity_curve(
     """
     pace = pace_for(work, gpus)
     batch = np.atleast_1d(np.asarray(batches, dtype=np.float64))
-    tpot, prefill = loaded_tpot(
-        pace, batch, _like(batch, input_tokens), _like(batch, output_tokens), cached_tokens
-    )
+    prompt = np.full_like(batch, input_tokens)
+    output = np.full_like(batch, output_tokens)
+    tpot, prefill = loaded_tpot(pace, batch, prompt, output, cached_tokens)
     rate = batch / (output_tokens * tpot)
     return CapacityCurve(
         tpot_s=tpot,
@@ -78,21 +81,22 @@ def steady_state_closed(
     concurrency: ArrayLike,
     input_tokens: ArrayLike,
     output_tokens: ArrayLike,
+    limit: ArrayLike = np.inf,
 ) -> SteadyState:
     """Return the state of a replica that `concurrency` users keep busy without a pause.
 
-    Each user sends the next request when the last is answered. Arguments are numbers or [n];
-    results [gpus] or [gpus, n].
+    Each user sends the next request when the last is answered; at most `limit` sequences run at
+    once. Arguments are numbers or [n]; results [gpus] or [gpus, n].
     """
     pace = pace_for(work, gpus)
-    arguments = (concurrency, input_tokens, output_tokens)
-    users, prompt, output = (
+    arguments = (concurrency, input_tokens, output_tokens, limit)
+    users, prompt, output, most = (
         np.array(value)
         for value in np.broadcast_arrays(
             *(np.atleast_1d(np.asarray(value, dtype=np.float64)) for value in arguments)
         )
     )
-    state = closed_loop(pace, users, prompt, output)
+    state = closed_loop(pace, users, prompt, output, most)
     if any(np.ndim(value) for value in arguments):
         return state
     return SteadyState(
@@ -108,42 +112,140 @@ def loaded_tpot(
     pace: Pace, batch: Floats, prompt: Floats, output: Floats, cached: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Return the time per token at a decode batch, and the time of one prompt's prefill."""
-    prefill = pace.prefill(prompt - cached, _like(prompt, cached))
+    prefill = pace.prefill(prompt - cached, cached)
     step = pace.decode(batch, prompt + output / 2)
     stall = prefill * pace.constants[Parameter.OVERLAP]
     return np.asarray(step + batch * stall / output), prefill
 
 
-def closed_loop(pace: Pace, users: Floats, prompt: Floats, output: Floats) -> SteadyState:
-    """Return the steady state of a closed loop, elementwise over whatever broadcasts.
+def closed_loop(
+    pace: Pace, users: Floats, prompt: Floats, output: Floats, limit: Floats
+) -> SteadyState:
+    """Return the steady state of `users` that each keep one request under way.
 
     Of the users some decode and the others wait for their first token: the decode batch `B` is
-    `users · decode time / (decode time + ttft)`, found as a fixed point.
+    `users · decode time / (decode time + ttft)`, found as a fixed point. Users beyond `limit`
+    wait for a slot: `(users − running) / rate` longer.
     """
-    batch = np.maximum(users, 1.0) * 0.9
+    running = np.minimum(users, limit)
+    batch = 0.9 * running
     for _ in range(_ROUNDS):
         tpot, prefill = loaded_tpot(pace, batch, prompt, output)
         decoding = output * tpot
-        ttft = first_token_seconds(pace, prefill, tpot, batch / decoding)
-        batch = 0.5 * batch + 0.5 * users * decoding / (decoding + ttft)
+        ttft = closed_ttft(pace, running, tpot, prefill, rate=batch / (output * tpot))
+        batch = 0.5 * batch + 0.5 * running * decoding / (decoding + ttft)
     tpot, prefill = loaded_tpot(pace, batch, prompt, output)
-    ttft = first_token_seconds(pace, prefill, tpot, batch / (output * tpot))
-    rate = users / (ttft + output * tpot)
+    ttft = closed_ttft(pace, running, tpot, prefill, rate=batch / (output * tpot))
+    rate = running / (ttft + output * tpot)
+    idle = np.minimum(pace.constants[Parameter.LOST], 0.5 * users)
+    queued = np.maximum(users - running, 0.0) + idle
     return SteadyState(
-        batch=batch, tpot_s=tpot, ttft_s=ttft, request_rate=rate, output_tok_s=rate * output
+        batch=batch,
+        tpot_s=tpot,
+        ttft_s=ttft + queued / rate,
+        request_rate=rate,
+        output_tok_s=rate * output,
     )
 
 
-def first_token_seconds(pace: Pace, prefill: Floats, tpot: Floats, rate: Floats) -> Floats:
-    """Return the mean time to the first token when `rate` requests per second arrive.
+def closed_ttft(
+    pace: Pace, users: Floats, tpot: Floats, prefill: Floats, *, rate: Floats
+) -> Floats:
+    """Return the median time to the first token of users who are all served.
 
-    Half a step passes until the scheduler looks, then prompts that came before (waiting grows as
-    `load / (1 − load)` with the share of time that prefill takes), then one's own.
+    Half a step passes until the scheduler looks; requests that began together stay near each
+    other, so that a share of all users' prompts comes before one's own; handling the streams of
+    the others takes the server's processor.
+    """
+    constants = pace.constants
+    ahead = constants[Parameter.CLUMP] * (users - 1.0) * prefill
+    handling = constants[Parameter.HANDLE] * users
+    waiting = waiting_seconds(pace, prefill, rate)
+    return np.asarray(constants[Parameter.FIRST] + tpot + ahead + handling + waiting + prefill)
+
+
+def waiting_seconds(pace: Pace, prefill: Floats, rate: Floats) -> Floats:
+    """Return the mean wait behind earlier prompts when `rate` requests per second arrive.
+
+    `prefill · load / (2 (1 − load))`, the wait of a queue with random arrivals and equal service
+    (M/D/1, Pollaczek and Khinchine), times a fitted factor.
     """
     load = np.minimum(rate * prefill, _LARGEST_LOAD)
-    waiting = pace.constants[Parameter.QUEUE] * prefill * load / (1.0 - load)
-    return np.asarray(pace.constants[Parameter.FIRST] + tpot / 2 + waiting + prefill)
+    return np.asarray(pace.constants[Parameter.QUEUE] * prefill * load / (2.0 * (1.0 - load)))
 
 
-def _like(shape: Floats, value: float) -> Floats:
-    return np.full_like(shape, value)
+def open_loop(
+    pace: Pace, rate: Floats, prompt: Floats, output: Floats, limit: Floats
+) -> SteadyState:
+    """Return the steady state when `rate` requests per second arrive at random at one replica.
+
+    The batch is `rate · output · tpot`, a fixed point from below; at `limit` the replica is
+    saturated and yields what it can.
+    """
+    batch = np.ones_like(rate)
+    for _ in range(3 * _ROUNDS):
+        tpot, prefill = loaded_tpot(pace, batch, prompt, output)
+        batch = np.minimum(0.3 * batch + 0.7 * rate * output * tpot, limit)
+    tpot, prefill = loaded_tpot(pace, batch, prompt, output)
+    carried = np.minimum(rate, batch / (output * tpot))
+    constants = pace.constants
+    handling = constants[Parameter.HANDLE] * batch
+    ttft = (
+        constants[Parameter.FIRST]
+        + tpot
+        + handling
+        + prefill
+        + waiting_seconds(pace, prefill, carried)
+    )
+    return SteadyState(
+        batch=batch,
+        tpot_s=tpot,
+        ttft_s=ttft,
+        request_rate=carried,
+        output_tok_s=carried * output,
+    )
+
+
+def all_at_once(
+    pace: Pace, requests: Floats, prompt: Floats, output: Floats, limit: Floats
+) -> SteadyState:
+    """Return means over `requests` requests that all arrive together.
+
+    Prompts go first: half of those that are admitted come before the median one. Requests beyond
+    `limit` follow at the steady rate of a full batch.
+    """
+    running = np.minimum(requests, limit)
+    prefill = pace.prefill(prompt)
+    step = pace.decode(running, prompt + output / 2)
+    later = np.maximum(requests - running, 0.0)
+    full, _ = loaded_tpot(pace, running, prompt, output)
+    rate = running / (output * full)
+    share = later / requests
+    tpot = step + running * prefill / (2.0 * output)
+    tpot = tpot + share * (full - tpot)
+    total = running * prefill + output * step + later / rate
+    first = pace.constants[Parameter.FIRST] + pace.constants[Parameter.HANDLE] * running
+    half = requests / 2.0
+    ttft = first + np.minimum(half, running) * prefill + np.maximum(half - running, 0.0) / rate
+    return SteadyState(
+        batch=running,
+        tpot_s=np.asarray(tpot),
+        ttft_s=np.asarray(ttft),
+        request_rate=requests / total,
+        output_tok_s=requests * output / total,
+    )
+
+
+def static_batch_seconds(
+    pace: Pace, sequences: Floats, prompt: Floats, output: Floats, limit: Floats
+) -> Floats:
+    """Return the time in which a batch that starts together is done.
+
+    Sequences beyond `limit` follow as others end.
+    """
+    running = np.minimum(sequences, limit)
+    rounds = sequences / running
+    return np.asarray(
+        rounds
+        * (pace.prefill(prompt, 0.0, running) + output * pace.decode(running, prompt + output / 2))
+    )

@@ -44,31 +44,36 @@ class Pace:
         all of them takes a whole model's time at that part.
         """
         part = batch / self.terms.microbatches
-        return np.asarray(
+        seconds = (
             matrix_seconds(self.terms, self.machine, self.constants, part)
             + decode_attention_seconds(self.terms, self.machine, self.constants, part, context)
             + exchange_seconds(self.terms, self.machine, self.constants, part)
             + overhead_seconds(self.terms, self.constants, batch)
         )
+        return np.asarray(seconds * self.constants[Parameter.DECODE])
 
-    def prefill(self, tokens: Floats, context: Floats) -> Floats:
-        """Return the time until `tokens` new tokens have passed, `context` being cached.
+    def prefill(
+        self, tokens: Floats, context: Floats | float = 0.0, prompts: Floats | float = 1.0
+    ) -> Floats:
+        """Return the time until `prompts` prompts of `tokens` new tokens each have passed.
 
-        A prompt runs in chunks of at most the engine's step; chunks follow each other through the
-        stages of a pipeline.
+        `context` tokens of each are cached. Prompts run in chunks of at most the engine's step;
+        chunks follow each other through the stages of a pipeline.
         """
-        chunks = np.ceil(np.maximum(tokens, 1.0) / self.terms.chunk_tokens)
-        size = tokens / chunks
+        chunks = np.ceil(np.maximum(tokens * prompts, 1.0) / self.terms.chunk_tokens)
+        size = tokens * prompts / chunks
         one = (
             matrix_seconds(self.terms, self.machine, self.constants, size)
             + exchange_seconds(self.terms, self.machine, self.constants, size)
             + overhead_seconds(self.terms, self.constants, np.ones_like(size))
         )
-        looking = prefill_attention_seconds(
+        looking = prompts * prefill_attention_seconds(
             self.terms, self.machine, self.constants, tokens, context
         )
-        stages = self.terms.microbatches
-        return np.asarray((one + looking / chunks) * (chunks + stages - 1.0) / stages)
+        stages = self.terms.pipeline
+        filling = 1.0 + (stages - 1.0) / np.minimum(chunks, self.terms.flush_chunks)
+        seconds = (one * chunks + looking) / stages * filling
+        return np.asarray(seconds * self.constants[Parameter.PREFILL])
 
 
 @lru_cache(maxsize=256)
@@ -126,7 +131,10 @@ def spread(work: StepWork, gpus: GpuColumns, metric: str) -> tuple[Floats, Seque
     the engine on another GPU of the generation, or neither.
     """
     calibration = speed_calibration()
-    known = [_known(calibration, work, gpu, generation) for gpu, generation in _names(gpus)]
+    known = [
+        known_level(calibration, work, gpu=gpu, generation=gpus.generation(place))
+        for place, gpu in enumerate(gpus.ids)
+    ]
     factors = calibration.spreads[metric]
     basis = {
         "gpu": Basis.CALIBRATED,
@@ -139,12 +147,8 @@ def spread(work: StepWork, gpus: GpuColumns, metric: str) -> tuple[Floats, Seque
     )
 
 
-def _names(gpus: GpuColumns) -> Sequence[tuple[str, str]]:
-    return list(zip(gpus.ids, gpus.generations, strict=True))
-
-
-def _known(calibration: SpeedCalibration, work: StepWork, gpu: str, generation: str) -> str:
-    """Return the nearest level of the hierarchy that measurements reach."""
+def known_level(calibration: SpeedCalibration, work: StepWork, *, gpu: str, generation: str) -> str:
+    """Return the nearest level that measurements reach: "gpu", "generation" or "none"."""
     if f"{work.engine}|{gpu}" in calibration.measured:
         return "gpu"
     if f"{work.engine}|{generation}" in calibration.measured:

@@ -29,6 +29,7 @@ class MatrixTerm:
     flop_per_token: Floats
     experts: Floats
     chosen: Floats
+    ranks: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,7 @@ class WorkTerms:
     collective_bytes_per_token: Floats
     chunk_tokens: Floats
     microbatches: Floats  # into which a pipeline cuts the batch
+    flush_chunks: Floats
 
 
 _NO_ATTENTION: Final = AttentionWork(
@@ -86,6 +88,7 @@ def work_terms(works: Sequence[StepWork]) -> WorkTerms:
         collective_bytes_per_token=_column([work.collective_bytes_per_token for work in works]),
         chunk_tokens=_column([work.chunk_tokens for work in works]),
         microbatches=_column([work.microbatches for work in works]),
+        flush_chunks=_column([work.flush_chunks for work in works]),
     )
 
 
@@ -114,6 +117,7 @@ def _matrix_term(
         flop_per_token=_column([0.0 if row is None else row.flop_per_token for row in rows]),
         experts=_column([1.0 if row is None else float(row.experts or 1) for row in rows]),
         chosen=_column([1.0 if row is None else float(row.chosen or 1) for row in rows]),
+        ranks=_column([1.0 if row is None else float(row.ranks) for row in rows]),
     )
 
 

@@ -22,6 +22,7 @@ from caudal.vocabulary.errors import InvalidLayoutError
 
 ACTIVATION_BYTES: Final = 2  # activations travel between GPUs in 16 bit in every engine at hand
 UNQUANTISED_BITS: Final = 16.0  # bf16 and fp16
+NEVER_FLUSHED: Final = 2**30  # chunks of an engine whose pipeline takes up the next prompt at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,7 @@ class MatrixWork:
     flop_per_token: float
     experts: int = 0
     chosen: int = 0
+    ranks: int = 1  # GPUs that hold whole experts: the fullest of them is waited for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,8 @@ class StepWork:
     """
 
     engine: str
-    era: str  # coarse version of the engine, "" for the newest
+    era: str  # the year of the engine, "" for the newest
+    version: str  # of the engine, "" for the newest
     weight_format: str
     arithmetic: Arithmetic
     activations_quantised: bool
@@ -69,6 +72,7 @@ class StepWork:
     pipeline: int
     data: int
     microbatches: int  # into which a pipeline cuts the sequences, so that all stages are busy
+    flush_chunks: int  # prefill chunks after which a pipeline runs empty
     matrices: tuple[MatrixWork, ...]
     attention: tuple[AttentionWork, ...]
     state_bytes: float  # recurrent states and cross-attention keys, read per sequence and step
@@ -94,7 +98,9 @@ class StepWork:
         return any(matrix.experts for matrix in self.matrices)
 
 
-def step_work(model: ModelSpec, serving: Serving, *, data: int = 1, era: str = "") -> StepWork:
+def step_work(
+    model: ModelSpec, serving: Serving, *, data: int = 1, era: str = "", version: str = ""
+) -> StepWork:
     """Return what one step of `model` asks of each GPU of one replica.
 
     `data` is attention data parallelism: attention and dense layers stand whole on each of the
@@ -111,11 +117,14 @@ def step_work(model: ModelSpec, serving: Serving, *, data: int = 1, era: str = "
             remedy="Give either tensor parallelism or attention data parallelism.",
         )
     shape = model_shape(model)
-    split = _Split(layout.tensor, layout.pipeline, data)
+    split = _Split(layout.tensor, data, layout.expert or data > 1)
     spread = layout.tensor * data
+    by_layer = serving.engine.splits_by_layer
+    chunk = serving.micro_batch if by_layer else serving.step_tokens(model)
     return StepWork(
         engine=serving.engine.name,
         era=era,
+        version=version,
         weight_format=serving.weight_format.name,
         arithmetic=serving.weight_format.arithmetic,
         activations_quantised=serving.weight_format.activations_quantised,
@@ -124,7 +133,8 @@ def step_work(model: ModelSpec, serving: Serving, *, data: int = 1, era: str = "
         tensor=layout.tensor,
         pipeline=layout.pipeline,
         data=data,
-        microbatches=1 if serving.engine.name == "llama.cpp" else layout.pipeline,
+        microbatches=1 if by_layer else layout.pipeline,
+        flush_chunks=max(serving.step_tokens(model) // chunk, 1) if by_layer else NEVER_FLUSHED,
         matrices=_matrices(shape, serving, split),
         attention=tuple(
             _attention(part, split, serving.kv_format.bytes_per_element) for part in shape.attention
@@ -132,7 +142,7 @@ def step_work(model: ModelSpec, serving: Serving, *, data: int = 1, era: str = "
         state_bytes=shape.state_bytes / spread,
         collectives=_collectives(shape, split),
         collective_bytes_per_token=float(ACTIVATION_BYTES * model.hidden),
-        chunk_tokens=serving.step_tokens(model),
+        chunk_tokens=chunk,
         chunked_prefill=serving.engine.chunked_prefill,
         eager=serving.eager,
     )
@@ -141,8 +151,8 @@ def step_work(model: ModelSpec, serving: Serving, *, data: int = 1, era: str = "
 @dataclass(frozen=True, slots=True)
 class _Split:
     tensor: int
-    pipeline: int
     data: int
+    expert: bool
 
 
 def _matrices(shape: ModelShape, serving: Serving, split: _Split) -> tuple[MatrixWork, ...]:
@@ -168,6 +178,7 @@ def _matrices(shape: ModelShape, serving: Serving, split: _Split) -> tuple[Matri
             flop_per_token=total[1],
             experts=experts,
             chosen=chosen,
+            ranks=split.tensor * split.data if experts and split.expert else 1,
         )
         for (kind, quantised, experts, chosen), total in sums.items()
     )
