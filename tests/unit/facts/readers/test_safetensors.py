@@ -205,3 +205,31 @@ def test_any_bytes_give_a_header_or_our_error(raw: bytes, cut: int, at: int) -> 
             read(attempt)
         except CaudalError as problem:
             assert problem.problem  # noqa: PT017 - that nothing else is raised is the point
+
+
+def unusually_spelled(entries: dict[str, object], *, data: int) -> bytes:
+    return packed(json.dumps(entries, indent=1).encode(), data=data)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    name=st.text(max_size=6),
+    dtype=st.sampled_from(["F32", "BF16", "U8", "F4", "F9", ""]),
+    shape=st.lists(st.integers(min_value=-1, max_value=9), max_size=4),
+    begin=st.integers(min_value=-1, max_value=8),
+    size=st.integers(min_value=0, max_value=64),
+)
+def test_the_usual_spelling_is_read_like_any_other(
+    name: str, dtype: str, shape: list[int], begin: int, size: int
+) -> None:
+    entry = {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + size]}
+    raws = (packed({name: entry}, data=size), unusually_spelled({name: entry}, data=size))
+
+    answers: list[object] = []
+    for raw in raws:
+        try:
+            answers.append(read(raw).tensors)
+        except CaudalError as error:
+            answers.append(error.problem)
+
+    assert answers[0] == answers[1]
