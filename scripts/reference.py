@@ -10,9 +10,9 @@ from typing import Final
 import click
 
 from caudal.cli.app import COMMANDS, caudal_group
-from caudal.cli.documents import Json
 from caudal.cli.payloads import PAYLOADS
-from caudal.cli.schema import Schema, document_schema, error_schema
+from caudal.documents.schema import Schema, document_schema, error_schema
+from caudal.documents.values import Json
 
 ROOT: Final = Path(__file__).parents[1]
 SCHEMAS: Final = ROOT / "src/caudal/cli/schemas"

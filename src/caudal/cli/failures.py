@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from caudal.documents.failure import ErrorBody
 from caudal.vocabulary.errors import (
     CaudalError,
     InvalidInputError,
@@ -71,19 +72,9 @@ class Failure:
     exit_code: int
 
     @property
-    def body(self) -> "ErrorBody":
+    def body(self) -> ErrorBody:
         """Return what a document says about it."""
         return ErrorBody(code=self.code, problem=self.problem, remedy=self.remedy, where=self.where)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorBody:
-    """An error in a JSON document, the same for all commands."""
-
-    code: str  # stable, see docs/errors.md
-    problem: str  # what is wrong, with names and values
-    remedy: str  # what to do about it
-    where: str | None  # the option, argument or file it is about, where that is known
 
 
 def failure_of(error: Exception) -> Failure:

@@ -8,8 +8,7 @@ from typing import Final
 
 import click
 
-from caudal import __version__
-from caudal.cli.documents import json_value
+from caudal.documents.values import document
 
 PIPED_WIDTH: Final = 120  # chosen: a pipe has no width; wide enough for every table of ours
 NARROWEST: Final = 40  # chosen: below this a table is unreadable, whatever is dropped
@@ -48,8 +47,5 @@ def print_sections(sections: Iterable[tuple[str, str]]) -> None:
 
 
 def print_document(command: str, payload: object) -> None:
-    """Print the JSON document of a command: its name, our version, then the payload's fields."""
-    fields = json_value(payload)
-    assert isinstance(fields, dict), f"a document needs named fields, not {fields!r}"
-    document = {"command": command, "caudal_version": __version__, **fields}
-    click.echo(json.dumps(document, indent=2, allow_nan=False))
+    """Print the JSON document of a command."""
+    click.echo(json.dumps(document(command, payload), indent=2, allow_nan=False))

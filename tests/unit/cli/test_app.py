@@ -30,6 +30,7 @@ def test_help_imports_click_and_no_room_but_words() -> None:
 
     allowed = {
         *("caudal", "caudal.cli", "caudal.cli.app", "caudal.cli.failures", "caudal.cli.teaching"),
+        *("caudal.documents", "caudal.documents.failure"),
         *("caudal.vocabulary", "caudal.vocabulary.errors"),
     }
     assert allowed == set(printed.split())

@@ -1,4 +1,4 @@
-"""Values of the rooms as JSON: the one rule by which every `--json` document is made.
+"""Values of the rooms as JSON: the one rule by which every document is made, at every door.
 
 A dataclass becomes an object with its fields under their own names, so units are those of the
 inside: seconds, bytes, FLOP, tokens, USD per hour. Money (`Decimal`) is written as a string, so
@@ -15,7 +15,16 @@ from decimal import Decimal
 from enum import Enum
 from math import isfinite
 
+from caudal import __version__
+
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+def document(command: str, payload: object) -> dict[str, Json]:
+    """Return the document that answers `command`: its name, our version, the payload's fields."""
+    fields = json_value(payload)
+    assert isinstance(fields, dict), f"a document needs named fields, not {fields!r}"
+    return {"command": command, "caudal_version": __version__, **fields}
 
 
 def json_value(value: object) -> Json:

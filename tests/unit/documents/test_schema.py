@@ -6,8 +6,8 @@ from typing import NewType
 
 from jsonschema import Draft202012Validator
 
-from caudal.cli.documents import Json, json_value
-from caudal.cli.schema import document_schema, error_schema, type_schema
+from caudal.documents.schema import document_schema, error_schema, type_schema
+from caudal.documents.values import Json, json_value
 from caudal.vocabulary.errors import Kind
 from caudal.vocabulary.estimate import Basis, Estimate
 

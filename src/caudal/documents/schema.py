@@ -1,7 +1,8 @@
-"""JSON Schemas of the `--json` documents, drawn from the types that are printed.
+"""JSON Schemas of the documents, drawn from the types of the values in them.
 
-`scripts/reference.py` writes them into `schemas/`; no command imports this module. It states in
-schema form the same rule that `caudal.cli.documents` applies to values.
+`scripts/reference.py` writes them into `cli/schemas/`, the HTTP API puts them into its OpenAPI
+description; no command imports this module. It states in schema form the same rule that
+`caudal.documents.values` applies to values.
 """
 
 import dataclasses
@@ -9,13 +10,13 @@ import inspect
 import re
 import types
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Final, NewType, Union, get_args, get_origin, get_type_hints
 
-from caudal.cli.documents import Json
-from caudal.cli.failures import ErrorBody
+from caudal.documents.failure import ErrorBody
+from caudal.documents.values import Json
 from caudal.vocabulary.estimate import Estimate
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -30,6 +31,7 @@ _PLAIN: Final[Mapping[object, Schema]] = {
     types.NoneType: {"type": "null"},
     Decimal: {"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"},
     date: {"type": "string", "format": "date"},
+    datetime: {"type": "string", "format": "date-time"},
 }
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from caudal.cli.documents import json_value
+from caudal.documents.values import json_value
 from caudal.vocabulary.errors import Kind
 from caudal.vocabulary.estimate import Basis, Estimate
 
