@@ -4,13 +4,14 @@ import numpy as np
 
 from caudal.facts.gpu import GpuSpec
 from caudal.facts.precision import SupportAnswer
+from caudal.facts.precisions import kv_format
 from caudal.fit.serving import Serving
 from caudal.offers.offer import Offer
 from caudal.plan.candidate import Candidate
 from caudal.plan.question import Question
 from caudal.plan.report import NearestMiss
 from caudal.plan.screen import Curve, latency_s
-from caudal.plan.shapes import IllegalShape, Shape, name_serving
+from caudal.plan.shapes import IllegalShape, Shape, name_serving, usual_kv_formats
 from caudal.vocabulary.units import GIB, MIB
 
 
@@ -38,8 +39,9 @@ def memory_miss(
     """Return the candidate that lacks the smallest share of its memory for one longest request."""
     longest = question.workload.longest_tokens
     mends = []
-    if shape.serving.kv_format.bytes_per_element > 1:
-        mends.append("--kv-precision fp8")
+    smaller = usual_kv_formats(shape.serving.engine)[-1]
+    if kv_format(smaller).bytes_per_element < shape.serving.kv_format.bytes_per_element:
+        mends.append(f"--kv-precision {smaller}")
     mends += [f"a context below {longest:,} tokens", "more GPUs", "a smaller --precision"]
     return NearestMiss(
         candidate=name_serving(shape.serving, gpu),
@@ -75,21 +77,24 @@ def latency_miss(
             reason="the KV pool holds less than one request of the mean length",
             mend="Use --kv-precision fp8, more GPUs, or shorter requests.",
         )
-    ratios, missed = [], []
     best = _closest_batch(question, curve)
-    for objective in question.slo.objectives:
-        seconds = float(latency_s(curve, objective, question.workload)[best])
-        ratios.append(seconds / objective.at_most_s)
-        if seconds > objective.at_most_s:
-            missed.append(f"{objective.label} {_ms(seconds)} against {_ms(objective.at_most_s)}")
-    batch = float(curve.batches[best])
+    predicted = [
+        (objective, float(latency_s(curve, objective, question.workload)[best]))
+        for objective in question.slo.objectives
+    ]
+    missed = [(bound, seconds) for bound, seconds in predicted if seconds > bound.at_most_s]
+    told = [f"{bound.label} {_ms(got)} against {_ms(bound.at_most_s)}" for bound, got in missed]
+    if not all(np.isfinite(seconds) for _, seconds in missed):
+        return NearestMiss(
+            candidate=name,
+            reason=f"no speed is known: its maker publishes no rate that {name} could reach",
+            mend="Take a GPU whose rates are published.",
+        )
+    allowed = " and ".join(f"{bound.label} {_ms(seconds)}" for bound, seconds in missed)
     return NearestMiss(
         candidate=name,
-        reason=f"even with {batch:.0f} in the batch: {'; '.join(missed)}",
-        mend=(
-            f"Loosen the bound by {max(max(ratios) - 1, 1e-4):.2%}, shorten prompts, "
-            "or take a faster GPU."
-        ),
+        reason=f"even with {curve.batches[best]:.0f} in the batch: {'; '.join(told)}",
+        mend=f"Allow {allowed}, shorten prompts, or take a faster GPU.",
     )
 
 

@@ -19,7 +19,6 @@ from caudal.vocabulary.units import SECONDS_PER_DAY, RequestsPerSecond, Seconds,
 # (arXiv:2311.18677, AzureLLMInferenceTrace_conv 2023: 1,155 tokens in, 211 out).
 TYPICAL_INPUT_TOKENS = Tokens(1155)
 TYPICAL_OUTPUT_TOKENS = Tokens(211)
-USUAL_KV_FORMATS = ("bf16", "fp8")
 # MLPerf Inference v5.0, Llama-2-70B Server: TTFT 2 s and TPOT 200 ms at p99.
 MLPERF_SERVER_SLO = Slo(
     (
@@ -59,8 +58,8 @@ class Question:
     workload: Workload
     slo: Slo
     gpus: tuple[GpuWish, ...]
-    weight_formats: tuple[str, ...]
-    kv_formats: tuple[str, ...]
+    weight_formats: tuple[str, ...]  # empty: the usual ones
+    kv_formats: tuple[str, ...]  # empty: the usual ones
     engines: tuple[EngineSpec, ...]
     offers: OfferQuery
     budget_usd_per_month: Decimal | None = None
@@ -268,7 +267,7 @@ def build_question(
     if terms_note:
         assumptions.append(terms_note)
     if not wishes.kv_precisions:
-        assumptions.append("KV cache in 16 bit or FP8, whichever serves for less")
+        assumptions.append("KV cache in 16 or 8 bit, whichever serves for less")
     if workload.mode is not Mode.BATCH:
         assumptions.append("requests arrive at random (Poisson) with varied prompt lengths")
     return Question(
@@ -282,9 +281,11 @@ def build_question(
                 for name in wishes.precisions
             )
         ),
-        kv_formats=wishes.kv_precisions or USUAL_KV_FORMATS,
+        kv_formats=wishes.kv_precisions,
         engines=wishes.engines or (usual_engine,),
-        offers=replace(wishes.offers, terms=terms, fractions=False, opening_later=False),
+        offers=replace(
+            wishes.offers, terms=terms, fractions=False, opening_later=False, in_stock_only=True
+        ),
         budget_usd_per_month=wishes.budget_usd_per_month,
         top=wishes.top,
         assumptions=tuple(assumptions),

@@ -25,6 +25,7 @@ from caudal.plan.shapes import (
     Shape,
     is_usual_on,
     servings_of,
+    usual_kv_formats,
     usual_weight_formats,
 )
 from caudal.speed.gpus import GpuColumns
@@ -66,7 +67,7 @@ class Search:
                 engine,
                 weight_formats=question.weight_formats
                 or usual_weight_formats(question.model, engine),
-                kv_formats=question.kv_formats,
+                kv_formats=question.kv_formats or usual_kv_formats(engine),
                 counts=replica_sizes(self.rows),
                 longest_tokens=question.workload.longest_tokens,
             ):

@@ -19,6 +19,10 @@ from caudal.vocabulary.units import Tokens
 # are kept: one for each way that current engines multiply (16 bit, FP8, INT8, 4-bit weights, FP4).
 USUAL_WEIGHT_FORMATS = ("bf16", "fp8", "int8", "int4", "nvfp4")
 USUAL_GGUF_FORMATS = ("bf16", "q8_0", "q4_k_m")
+GGUF_OF = {"mxfp4": "mxfp4_moe"}  # the name of a checkpoint's own format after conversion
+USUAL_KV_FORMATS = ("bf16", "fp8")
+USUAL_GGUF_KV_FORMATS = ("bf16", "q8_0")
+CLEARLY_SMALLER = 0.9  # chosen: formats of one width differ by a few per cent of scales
 MOST_GPUS_IN_A_REPLICA = 8  # chosen: one node; offers rarely say how nodes are joined
 
 
@@ -40,28 +44,37 @@ class IllegalShape:
     problem: LayoutProblem
 
 
+def reads_gguf(engine: EngineSpec) -> bool:
+    """Return whether the engine serves GGUF files rather than checkpoints."""
+    return engine.name in {"llama.cpp", "ollama"}
+
+
 def usual_weight_formats(model: ModelSpec, engine: EngineSpec) -> tuple[str, ...]:
     """Return the checkpoint's own format and the usual smaller ones that the engine loads."""
-    native = weight_format(model.checkpoint.weight_format)
-    gguf = engine.name in {"llama.cpp", "ollama"}
-    names = [native.name] if native.name in engine.weight_formats else []
-    names += [
-        name
-        for name in (USUAL_GGUF_FORMATS if gguf else USUAL_WEIGHT_FORMATS)
-        if name in engine.weight_formats
-        and name != native.name
-        and weight_format(name).bytes_per_weight < native.bytes_per_weight
-    ]
-    return tuple(names)
+    name = model.checkpoint.weight_format
+    if reads_gguf(engine):
+        name = GGUF_OF.get(name, name)
+    largest = weight_format(name).bytes_per_weight * CLEARLY_SMALLER
+    usual = USUAL_GGUF_FORMATS if reads_gguf(engine) else USUAL_WEIGHT_FORMATS
+    smaller = (other for other in usual if weight_format(other).bytes_per_weight < largest)
+    return tuple(other for other in (name, *smaller) if other in engine.weight_formats)
+
+
+def usual_kv_formats(engine: EngineSpec) -> tuple[str, ...]:
+    """Return 16 bit and the usual 8-bit format of the engine's cache."""
+    usual = USUAL_GGUF_KV_FORMATS if reads_gguf(engine) else USUAL_KV_FORMATS
+    return tuple(name for name in usual if name in engine.kv_formats)
 
 
 def is_usual_on(name: str, gpu: GpuSpec) -> bool:
     """Return whether a usual format is worth trying on a GPU that may have a better one.
 
-    INT8 products serve GPUs without FP8, and FP4 checkpoints those with FP4: elsewhere FP8 and
-    4-bit weights take as many bytes and are as fast or faster.
+    Of the formats of one width, the one that the GPU multiplies natively serves best: FP8 where
+    there is FP8, else INT8; FP4 where there is FP4.
     """
     match name:
+        case "fp8":
+            return gpu.native_fp8
         case "int8":
             return not gpu.native_fp8
         case "nvfp4":
