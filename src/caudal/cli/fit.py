@@ -21,6 +21,7 @@ from caudal.facts.layout import Layout
 from caudal.facts.model import ModelSpec
 from caudal.facts.precisions import kv_format, weight_format
 from caudal.fit.answer import FitQuestion, FitReport, FitRow, answer_fit
+from caudal.fit.budget import Verdict
 from caudal.vocabulary.errors import ContradictoryOptionsError, DoesNotFitError
 from caudal.vocabulary.units import Bytes, Tokens
 
@@ -39,7 +40,7 @@ class FitDocument:
     kv_format: str
     context_tokens: Tokens
     concurrency: int
-    usable_bytes: Bytes | None  # of each card, where --free was given
+    free_bytes: Bytes | None  # of each card, where --free was given
     rows: tuple[FitRow, ...]
     smallest: FitRow | None  # the first row with the fewest GPUs that surely fits
     assumptions: tuple[str, ...]
@@ -120,7 +121,7 @@ def fit_command(
         engine=engine_of(engine),
         context_tokens=context or Tokens(min(USUAL_CONTEXT, model.max_context_tokens)),
         concurrency=concurrency,
-        usable_bytes=free,
+        free_bytes=free,
         eager=eager,
     )
     report = answer_fit(question)
@@ -170,14 +171,20 @@ def _nothing_fits(report: FitReport) -> DoesNotFitError:
     question = report.question
     wanted = f"{question.concurrency:,} x {question.context_tokens:,} tokens"
     last = report.rows[-1]
-    helps = [f"{mend.change} ({mend.effect})" for mend in last.mends if "still" not in mend.effect]
-    advice = "; ".join(helps) or "more or larger GPUs, a smaller --precision or a shorter context"
+    helps = [mend.change for mend in last.mends if mend.verdict is Verdict.FITS]
+    advice = "; or ".join(helps) or "take more or larger GPUs, a smaller --precision or --context"
     return DoesNotFitError(
         f"{question.model.id} in {question.weight_format.name} with {wanted} does not surely "
-        f"fit on any of the {len(report.rows)} choices of GPUs asked about"
+        f"fit on {_where(report)}"
         f"{f' ({last.reason})' if last.reason else ''}.",
         remedy=f"For {last.gpus} x {last.gpu_id}: {advice}.",
     )
+
+
+def _where(report: FitReport) -> str:
+    if len(report.rows) == 1:
+        return f"{report.rows[0].gpus} x {report.rows[0].gpu_id}"
+    return f"any of the {len(report.rows)} choices of GPUs asked about"
 
 
 def _document(report: FitReport, notes: tuple[str, ...], error: ErrorBody | None) -> FitDocument:
@@ -190,7 +197,7 @@ def _document(report: FitReport, notes: tuple[str, ...], error: ErrorBody | None
         kv_format=question.kv_format.name,
         context_tokens=question.context_tokens,
         concurrency=question.concurrency,
-        usable_bytes=question.usable_bytes,
+        free_bytes=question.free_bytes,
         rows=report.rows,
         smallest=report.smallest,
         assumptions=report.assumptions,

@@ -5,7 +5,8 @@ from typing import Final
 
 from caudal.cli.figures import UNKNOWN, figure, gibibytes, marks_used, ranged
 from caudal.cli.table import Column, bullets, render_table, wrap_text
-from caudal.fit.answer import FitMemory, FitReport, FitRow
+from caudal.fit.answer import FitMemory, FitMend, FitReport, FitRow
+from caudal.fit.budget import Verdict
 from caudal.vocabulary.estimate import Estimate
 from caudal.vocabulary.formats import format_bytes_gib, format_count
 from caudal.vocabulary.units import GIB
@@ -13,12 +14,12 @@ from caudal.vocabulary.units import GIB
 COLUMNS: Final = (
     Column(title="GPUs"),
     Column(title="layout"),
-    Column(title="verdict", wraps=True),
+    Column(title="verdict", wraps=True, narrowest=9),
     Column(title="weights", unit="GiB", numeric=True),
     Column(title="KV need", unit="GiB", numeric=True),
     Column(title="KV pool", unit="GiB", numeric=True),
     Column(title="margin", unit="GiB", numeric=True),
-    Column(title="holds", unit="requests", numeric=True, priority=60),
+    Column(title="holds", unit="req", numeric=True, priority=60),
     Column(title="longest", unit="tokens", numeric=True, priority=50),
 )
 TERM_COLUMNS: Final = (
@@ -50,9 +51,16 @@ def fit_sections(
     if reasons:
         yield "Why not", bullets(reasons, width=width)
     if report.smallest is None and focus is not None and focus.mends:
-        mends = [f"{mend.change}: {mend.effect}" for mend in focus.mends]
+        mends = [_mend_text(mend) for mend in focus.mends]
         yield f"What would help {focus.gpus} x {focus.gpu_id}", bullets(mends, width=width)
+    if focus is not None and focus.flags:
+        yield "To start the engine so", "\n".join(wrap_text(" ".join(focus.flags), width))
     yield "Assumed", bullets([*report.assumptions, *notes], width=width)
+
+
+def _mend_text(mend: FitMend) -> str:
+    outcome = "fits" if mend.verdict is Verdict.FITS else f"then {mend.verdict.value}"
+    return f"{mend.change}: frees {format_bytes_gib(mend.frees_bytes)} a GPU, {outcome}"
 
 
 def _headline(report: FitReport) -> str:

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import isfinite
 
 from caudal.facts.engine import EngineSpec
 from caudal.facts.gpu import GpuSpec
 from caudal.facts.layout import Layout
 from caudal.facts.model import ModelSpec
 from caudal.facts.precision import KvFormat, Support, SupportAnswer, WeightFormat
-from caudal.facts.precisions import kv_format
 from caudal.facts.support import kv_support, weight_support
+from caudal.fit.advice import remedies
 from caudal.fit.budget import MemoryBudget, Verdict, memory_budget
+from caudal.fit.flags import engine_flags
 from caudal.fit.layouts import layout_problem, legal_layouts
 from caudal.fit.serving import Serving
 from caudal.vocabulary.errors import InvalidQuantityError
@@ -37,7 +37,7 @@ class FitQuestion:
     engine: EngineSpec
     context_tokens: Tokens
     concurrency: int
-    usable_bytes: Bytes | None = None  # of each card, where it is in use already
+    free_bytes: Bytes | None = None  # of each card, where it is in use already
     eager: bool = False
 
 
@@ -51,10 +51,11 @@ class MemoryTerm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitMend:
-    """One change that helps a load that does not fit."""
+    """One change that makes room where a load does not fit."""
 
-    change: str  # as an option, such as "--kv-precision fp8"
-    effect: str
+    change: str  # as an imperative, such as "keep the KV cache in FP8"
+    frees_bytes: float  # by how much the margin of one GPU grows
+    verdict: Verdict  # of the load after it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,8 @@ class FitRow:
     reason: str  # in a sentence, where it is not the memory that decides; "" otherwise
     support: SupportAnswer
     memory: FitMemory | None
-    mends: tuple[FitMend, ...] = ()
+    mends: tuple[FitMend, ...] = ()  # what would fit first
+    flags: tuple[str, ...] = ()  # that start the engine at this point, where it fits
 
     @property
     def fits(self) -> bool:
@@ -168,9 +170,10 @@ def _row(question: FitQuestion, gpu: GpuSpec, *, gpus: int, support: SupportAnsw
             support=support,
             memory=None,
         )
-    budget = _budget(question, gpu, layout)
-    unsupported = support.support is Support.UNSUPPORTED
-    verdict = Verdict.DOES_NOT_FIT if unsupported else budget.verdict
+    serving = _serving(question, layout)
+    budget = _budget(question, gpu, serving)
+    verdict = Verdict.DOES_NOT_FIT if _refused(support) else budget.verdict
+    fits = verdict is Verdict.FITS
     return FitRow(
         gpu_id=gpu.id,
         gpu_name=gpu.name,
@@ -179,9 +182,14 @@ def _row(question: FitQuestion, gpu: GpuSpec, *, gpus: int, support: SupportAnsw
         verdict=verdict,
         reason=support.reason if not support.runs else "",
         support=support,
-        memory=_memory(budget, longest=_longest_context(question, gpu, layout)),
-        mends=() if unsupported or budget.fits else tuple(_mends(question, gpu, layout, budget)),
+        memory=_memory(budget, longest=_longest_context(question, gpu, serving)),
+        mends=() if fits or _refused(support) else _mends(question, gpu, serving),
+        flags=_flags(question, gpu, serving) if fits else (),
     )
+
+
+def _refused(support: SupportAnswer) -> bool:
+    return support.support is Support.UNSUPPORTED
 
 
 def _serving(question: FitQuestion, layout: Layout) -> Serving:
@@ -198,21 +206,21 @@ def _serving(question: FitQuestion, layout: Layout) -> Serving:
     )
 
 
-def _budget(question: FitQuestion, gpu: GpuSpec, layout: Layout) -> MemoryBudget:
+def _budget(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> MemoryBudget:
     return memory_budget(
         question.model,
-        _serving(question, layout),
+        serving,
         gpu,
         context_tokens=question.context_tokens,
         concurrency=question.concurrency,
-        usable_bytes=question.usable_bytes,
+        free_bytes=question.free_bytes,
     )
 
 
-def _longest_context(question: FitQuestion, gpu: GpuSpec, layout: Layout) -> Estimate:
+def _longest_context(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> Estimate:
     """Return the longest context at the concurrency asked about, up to the model's own limit."""
-    unbounded = replace(question, context_tokens=question.model.max_context_tokens)
-    return _budget(unbounded, gpu, layout).longest_context
+    unbounded = replace(serving, max_model_tokens=question.model.max_context_tokens)
+    return _budget(question, gpu, unbounded).longest_context
 
 
 def _memory(budget: MemoryBudget, *, longest: Estimate) -> FitMemory:
@@ -234,33 +242,28 @@ def _memory(budget: MemoryBudget, *, longest: Estimate) -> FitMemory:
     )
 
 
-def _mends(
-    question: FitQuestion, gpu: GpuSpec, layout: Layout, budget: MemoryBudget
-) -> Iterator[FitMend]:
-    """Yield what helps, each with what it brings; the careful end of every estimate counts."""
-    held = budget.max_concurrency.low
-    if isfinite(held) and 1 <= held < question.concurrency:
-        yield FitMend(change=f"--concurrency {int(held)}", effect="fits at this length")
-    longest = int(_longest_context(question, gpu, layout).low)
-    if 0 < longest < question.context_tokens:
-        yield FitMend(change=f"--context {longest}", effect="fits at this concurrency")
-    for change, asked in _variants(question, gpu):
-        changed = _budget(asked, gpu, layout)
-        freed = changed.margin_bytes.value - budget.margin_bytes.value
-        if freed > 0:
-            outcome = "fits" if changed.fits else "still does not surely fit"
-            yield FitMend(change=change, effect=f"{freed / 2**30:.1f} GiB more a GPU: {outcome}")
+def _mends(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> tuple[FitMend, ...]:
+    found = remedies(
+        question.model,
+        serving,
+        gpu,
+        context_tokens=question.context_tokens,
+        concurrency=question.concurrency,
+        free_bytes=question.free_bytes,
+    )
+    return tuple(
+        FitMend(change=item.change, frees_bytes=item.frees_bytes, verdict=item.verdict)
+        for item in found
+    )
 
 
-def _variants(question: FitQuestion, gpu: GpuSpec) -> Iterator[tuple[str, FitQuestion]]:
-    engine = question.engine
-    name = "q8_0" if engine.name in _SLOTTED_ENGINES else "fp8"
-    smaller = kv_format(name)
-    shrinks = smaller.bytes_per_element < question.kv_format.bytes_per_element
-    if shrinks and kv_support(gpu, smaller, engine).runs:
-        yield f"--kv-precision {name}", replace(question, kv_format=smaller)
-    if not question.eager and engine.name not in _SLOTTED_ENGINES:
-        yield "--eager", replace(question, eager=True)
+def _flags(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> tuple[str, ...]:
+    return engine_flags(
+        question.model,
+        serving.on(gpu),
+        context_tokens=question.context_tokens,
+        concurrency=question.concurrency,
+    )
 
 
 def _assumptions(question: FitQuestion) -> tuple[str, ...]:

@@ -49,37 +49,27 @@ def test_a_layout_asked_for_decides_the_number() -> None:
 
 
 def test_what_does_not_fit_is_told_what_would_help() -> None:
-    report = answer_fit(replace(LLAMA, counts=(2,)))
+    row = answer_fit(replace(LLAMA, counts=(2,))).rows[0]
 
-    changes = {mend.change.split()[0]: mend for mend in report.rows[0].mends}
-    assert {"--concurrency", "--context", "--kv-precision"} <= set(changes)
-    assert changes["--kv-precision"].effect.endswith("fits")
-
-
-@pytest.mark.parametrize("option", ["--concurrency", "--context"])
-def test_a_mend_mends(option: str) -> None:
-    question = replace(LLAMA, counts=(2,))
-    mend = next(
-        item for item in answer_fit(question).rows[0].mends if item.change.startswith(option)
-    )
-    value = int(mend.change.split()[1])
-
-    mended = (
-        replace(question, concurrency=value)
-        if option == "--concurrency"
-        else replace(question, context_tokens=Tokens(value))
-    )
-
-    assert answer_fit(mended).rows[0].fits
+    assert row.mends
+    assert row.mends[0].verdict is Verdict.FITS
+    assert not row.flags
 
 
-def test_a_card_in_use_offers_only_what_is_free() -> None:
-    free = Bytes(40 * GIB)
+def test_what_fits_is_told_how_to_start_the_engine() -> None:
+    row = answer_fit(replace(LLAMA, counts=(4,))).rows[0]
 
-    report = answer_fit(replace(LLAMA, usable_bytes=free))
+    assert not row.mends
+    assert "--tensor-parallel-size 4" in row.flags
 
-    assert all(row.memory is not None for row in report.rows)
-    assert {40 * GIB} == {row.memory.usable_bytes for row in report.rows if row.memory}
+
+def test_a_card_in_use_holds_less() -> None:
+    whole = answer_fit(LLAMA).rows[2]
+    part = answer_fit(replace(LLAMA, free_bytes=Bytes(40 * GIB))).rows[2]
+
+    assert whole.memory is not None
+    assert part.memory is not None
+    assert part.memory.kv_pool_bytes.value < whole.memory.kv_pool_bytes.value
 
 
 def test_a_format_that_does_not_run_never_fits() -> None:
