@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import click
 
-from caudal.cli.failures import ErrorBody, failure_of, print_failure
+from caudal.cli.failures import failure_of, print_failure
 from caudal.cli.fit_text import fit_sections
 from caudal.cli.model_options import (
     HOW_MODELS_ARE_NAMED,
@@ -14,6 +14,7 @@ from caudal.cli.model_options import (
 from caudal.cli.output import print_document, print_sections, terminal_width
 from caudal.cli.quantity_types import HOW_QUANTITIES_ARE_WRITTEN, LENGTH, SIZE
 from caudal.cli.teaching import TaughtCommand
+from caudal.documents.failure import ErrorBody
 from caudal.facts.engines import engine as engine_of
 from caudal.facts.gpu import GpuSpec
 from caudal.facts.gpus import gpu_catalogue

@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from caudal.cli.clock import today
-from caudal.cli.failures import ErrorBody, failure_of, print_failure
+from caudal.cli.failures import failure_of, print_failure
 from caudal.cli.model_options import HOW_MODELS_ARE_NAMED, ModelSummary, model_options
 from caudal.cli.offer_options import offer_options
 from caudal.cli.offers import check_providers
@@ -15,6 +15,7 @@ from caudal.cli.plan_options import latency_options, traffic_options, wish_optio
 from caudal.cli.plan_text import explain_text, report_text
 from caudal.cli.quantity_types import HOW_QUANTITIES_ARE_WRITTEN
 from caudal.cli.teaching import TaughtCommand
+from caudal.documents.failure import ErrorBody
 from caudal.facts.engines import engine
 from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.model import ModelSpec
