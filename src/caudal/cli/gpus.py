@@ -1,7 +1,6 @@
 """`caudal gpus`: the catalogue as a list, one entry in full, or some side by side."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import click
@@ -11,9 +10,9 @@ from caudal.cli.output import print_document, print_heading, print_text, termina
 from caudal.cli.quantity_types import BANDWIDTH, HOW_QUANTITIES_ARE_WRITTEN, SIZE
 from caudal.cli.table import Column, render_pairs, render_table, wrap_text
 from caudal.cli.teaching import TaughtCommand, TaughtGroup
+from caudal.documents.gpus import list_gpus, show_gpus
 from caudal.facts.gpu import GpuSpec
-from caudal.facts.gpus import GpuSort, compare_gpus, gpu_catalogue, select_gpus
-from caudal.vocabulary.errors import InfeasibleError, UnknownNameError
+from caudal.facts.gpus import GpuSort, compare_gpus, gpu_catalogue
 from caudal.vocabulary.units import GB, GIB, Bytes, BytesPerSecond
 
 COLUMNS: Final = (
@@ -44,14 +43,6 @@ DOOR_UNITS: Final[dict[str, tuple[str, float]]] = {
     "W": ("W", 1),
 }
 GIB_UNIT: Final = ("GiB", GIB)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuDocument:
-    """The JSON of all three: the GPUs in the order printed."""
-
-    gpus: tuple[GpuSpec, ...]
-    notes: tuple[str, ...] = ()
 
 
 @click.group(
@@ -105,33 +96,25 @@ def list_command(
     as_json: bool,
 ) -> None:
     """List the GPUs that have what is asked for."""
-    everything = gpu_catalogue().all
-    _check_known("vendor", vendor, {gpu.vendor for gpu in everything})
-    _check_known("architecture", architecture, {gpu.architecture for gpu in everything})
-    found = select_gpus(
-        everything,
-        native_fp8=fp8 or None,
-        native_fp4=fp4 or None,
-        native_bf16=bf16 or None,
-        fast_link=fast_link or None,
+    document = list_gpus(
+        fp8=fp8,
+        fp4=fp4,
+        bf16=bf16,
+        fast_link=fast_link,
         min_memory=min_memory,
         min_bandwidth=min_bandwidth,
         vendor=vendor,
         architecture=architecture,
         sort=GpuSort(sort),
     )
-    if not found:
-        raise InfeasibleError(
-            f"None of {len(everything)} GPUs has all that is asked for.",
-            remedy="Leave out one of the filters.",
-        )
     if as_json:
-        print_document("gpus list", GpuDocument(gpus=found))
+        print_document("gpus list", document)
         return
+    found, known = document.gpus, len(gpu_catalogue().all)
     width = terminal_width()
     print_text(render_table(COLUMNS, [_row(gpu) for gpu in found], width=width))
     print_text("")
-    print_text("\n".join(wrap_text(f"{len(found)} of {len(everything)} GPUs. {RATES_NOTE}", width)))
+    print_text("\n".join(wrap_text(f"{len(found)} of {known} GPUs. {RATES_NOTE}", width)))
 
 
 @gpus_group.command(
@@ -146,13 +129,12 @@ def list_command(
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def show_command(*, gpu: str, as_json: bool) -> None:
     """Show all that is known about GPU, and where it was read."""
-    choice = gpu_catalogue().resolve(gpu)
-    notes = (choice.note,) if choice.note else ()
+    document = show_gpus([gpu])
     if as_json:
-        print_document("gpus show", GpuDocument(gpus=choice.specs, notes=notes))
+        print_document("gpus show", document)
         return
-    _print_side_by_side(choice.specs, notes)
-    for spec in choice.specs:
+    _print_side_by_side(document.gpus, document.notes)
+    for spec in document.gpus:
         print_text("")
         _print_origin(spec)
 
@@ -166,14 +148,11 @@ def show_command(*, gpu: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def compare_command(*, gpus: tuple[str, ...], as_json: bool) -> None:
     """Lay the GPUs side by side; a name with several variants brings all of them."""
-    catalogue = gpu_catalogue()
-    choices = [catalogue.resolve(name) for name in gpus]
-    specs = tuple({spec.id: spec for choice in choices for spec in choice.specs}.values())
-    notes = tuple(dict.fromkeys(choice.note for choice in choices if choice.note))
+    document = show_gpus(gpus)
     if as_json:
-        print_document("gpus compare", GpuDocument(gpus=specs, notes=notes))
+        print_document("gpus compare", document)
         return
-    _print_side_by_side(specs, notes)
+    _print_side_by_side(document.gpus, document.notes)
 
 
 def _row(gpu: GpuSpec) -> list[str]:
@@ -191,12 +170,6 @@ def _row(gpu: GpuSpec) -> list[str]:
         str(gpu.release_year),
         gpu.architecture,
     ]
-
-
-def _check_known(what: str, name: str | None, known: set[str]) -> None:
-    if name is not None and name.casefold() not in {item.casefold() for item in known}:
-        hint = f"Known: {', '.join(sorted(known))}."
-        raise UnknownNameError(name, known=known, hint=f"--{what} is a name from the list. {hint}")
 
 
 def _figure_rows(specs: Sequence[GpuSpec]) -> list[list[str]]:

@@ -1,19 +1,17 @@
 """`caudal models`: the catalogue as a list, or one model in full."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Final
 
 import click
 
 from caudal.cli.figures import UNKNOWN
-from caudal.cli.model_options import HOW_MODELS_ARE_NAMED, ModelSummary
+from caudal.cli.model_options import HOW_MODELS_ARE_NAMED
 from caudal.cli.output import print_document, print_sections, print_text, terminal_width
 from caudal.cli.quantity_types import AMOUNT
 from caudal.cli.table import Column, render_pairs, render_table, wrap_text
 from caudal.cli.teaching import TaughtCommand, TaughtGroup
-from caudal.facts.engines import engine
+from caudal.documents.models import ModelDocument, list_models
 from caudal.facts.model import (
     CrossAttention,
     DenseFeedForward,
@@ -27,10 +25,6 @@ from caudal.facts.model import (
     RecurrentMixer,
 )
 from caudal.facts.models import ModelEntry, model_catalogue, resolve_model
-from caudal.facts.precisions import kv_format, weight_format
-from caudal.fit.needs import memory_needs
-from caudal.fit.serving import Serving
-from caudal.vocabulary.errors import InfeasibleError
 from caudal.vocabulary.formats import format_bytes_gib, format_count
 
 COLUMNS: Final = (
@@ -43,37 +37,6 @@ COLUMNS: Final = (
     Column(title="shape from", priority=40),
     Column(title="licence", wraps=True, priority=30),
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelListDocument:
-    """The entries of the catalogue that pass, in name order."""
-
-    models: tuple[ModelEntry, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerGroup:
-    """Equal layers, wherever they stand in the stack."""
-
-    count: int
-    layer: Layer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelDocument:
-    """All that is known of one model."""
-
-    model: ModelSummary
-    aliases: tuple[str, ...]
-    hidden: int
-    vocabulary: int
-    tied_embeddings: bool
-    vision_parameters: int
-    mtp_parameters: int
-    checkpoint_bytes: int | None
-    kv_bytes_per_token: float  # that a long context adds in 16 bit on one GPU, on vLLM
-    layer_groups: tuple[LayerGroup, ...]
 
 
 @click.group(
@@ -101,22 +64,15 @@ def models_group() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_command(*, family: str, max_params: int | None, as_json: bool) -> None:
     """List the models of the catalogue."""
-    catalogue = model_catalogue()
-    found = catalogue.select(family=family, most_parameters=max_params)
-    if not found:
-        near = ", ".join(catalogue.nearest(family)) if family else ""
-        raise InfeasibleError(
-            f"None of {len(catalogue.entries)} models is called like {family!r}"
-            + (f" with at most {format_count(max_params)} parameters." if max_params else "."),
-            remedy=f"Nearest names: {near}." if near else "Leave out a filter.",
-        )
+    document = list_models(family=family, most_parameters=max_params)
     if as_json:
-        print_document("models list", ModelListDocument(models=found))
+        print_document("models list", document)
         return
+    found, known = document.models, len(model_catalogue().entries)
     width = terminal_width()
     print_text(render_table(COLUMNS, [_row(entry) for entry in found], width=width))
     print_text("")
-    closing = f"{len(found)} of {len(catalogue.entries)} models. {HOW_MODELS_ARE_NAMED}"
+    closing = f"{len(found)} of {known} models. {HOW_MODELS_ARE_NAMED}"
     print_text("\n".join(wrap_text(closing, width)))
 
 
@@ -134,36 +90,11 @@ def list_command(*, family: str, max_params: int | None, as_json: bool) -> None:
 def show_command(*, model: str, as_json: bool) -> None:
     """Show the shape of MODEL, and where it was read."""
     spec = resolve_model(model)
-    kv_bytes = _kv_bytes_per_token(spec)
-    groups = tuple(LayerGroup(count=n, layer=layer) for layer, n in Counter(spec.layers).items())
+    document = ModelDocument.of(spec)
     if as_json:
-        print_document("models show", _document(spec, groups, kv_bytes))
+        print_document("models show", document)
         return
-    print_sections(_sections(spec, groups, kv_bytes, width=terminal_width()))
-
-
-def _kv_bytes_per_token(model: ModelSpec) -> float:
-    serving = Serving(
-        engine=engine("vllm"),
-        weight_format=weight_format(model.checkpoint.weight_format),
-        kv_format=kv_format("bf16"),
-    )
-    return memory_needs(model, serving).kv.bytes_per_token
-
-
-def _document(model: ModelSpec, groups: tuple[LayerGroup, ...], kv_bytes: float) -> ModelDocument:
-    return ModelDocument(
-        model=ModelSummary.of(model),
-        aliases=model.aliases,
-        hidden=model.hidden,
-        vocabulary=model.vocabulary,
-        tied_embeddings=model.tied_embeddings,
-        vision_parameters=model.vision_parameters,
-        mtp_parameters=model.mtp_parameters,
-        checkpoint_bytes=model.checkpoint_bytes,
-        kv_bytes_per_token=kv_bytes,
-        layer_groups=groups,
-    )
+    print_sections(_sections(spec, document, width=terminal_width()))
 
 
 def _row(entry: ModelEntry) -> list[str]:
@@ -181,9 +112,9 @@ def _row(entry: ModelEntry) -> list[str]:
 
 
 def _sections(
-    model: ModelSpec, groups: Sequence[LayerGroup], kv_bytes: float, *, width: int
+    model: ModelSpec, document: ModelDocument, *, width: int
 ) -> Iterator[tuple[str, str]]:
-    size = model.checkpoint_bytes
+    size, kv_bytes = model.checkpoint_bytes, document.kv_bytes_per_token
     pairs = [
         ("family", model.family),
         ("parameters", f"{model.total_parameters:,} ({format_count(model.total_parameters)})"),
@@ -193,7 +124,10 @@ def _sections(
         ("checkpoint", UNKNOWN if size is None else format_bytes_gib(size)),
         ("hidden", f"{model.hidden:,}"),
         ("vocabulary", f"{model.vocabulary:,}" + (", tied" if model.tied_embeddings else "")),
-        ("KV a token", f"{format_bytes_gib(kv_bytes)} in 16 bit on one GPU, in a long context"),
+        (
+            "KV a token",
+            f"{format_bytes_gib(kv_bytes)} in 16 bit on one GPU, in a long context",
+        ),
         ("licence", model.licence),
         ("also called", ", ".join(model.aliases) or UNKNOWN),
         ("shape from", f"{model.confidence.value}: {model.source.where} ({model.source.read_on})"),
@@ -202,7 +136,7 @@ def _sections(
     pairs += [("MTP", format_count(model.mtp_parameters))] * bool(model.mtp_parameters)
     pairs += [("note", model.note)] * bool(model.note)
     yield model.id, render_pairs(pairs, width=width)
-    layers = [(f"{group.count} x", _layer_text(group.layer)) for group in groups]
+    layers = [(f"{group.count} x", _layer_text(group.layer)) for group in document.layer_groups]
     yield f"{len(model.layers)} layers", render_pairs(layers, width=width)
 
 

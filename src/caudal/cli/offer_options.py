@@ -6,9 +6,8 @@ import click
 
 from caudal.cli.option_groups import Option, option_group
 from caudal.cli.quantity_types import AGE, PRICE_PER_HOUR
-from caudal.offers.offer import DEFAULT_AGE_LIMITS, Age, Term
-from caudal.offers.query import OfferQuery
-from caudal.vocabulary.money import UsdPerHour
+from caudal.documents.offers import offer_query
+from caudal.offers.offer import DEFAULT_AGE_LIMITS, Term
 
 _OPTIONS: Final[dict[str, Option]] = {
     "regions": click.option(
@@ -48,33 +47,6 @@ _OPTIONS: Final[dict[str, Option]] = {
         ),
     ),
 }
-
-
-def offer_query(
-    *,
-    regions: tuple[str, ...],
-    providers: tuple[str, ...],
-    without: tuple[str, ...],
-    terms: tuple[str, ...],
-    max_price: UsdPerHour | None,
-    max_gpu_price: UsdPerHour | None,
-    max_price_age: int | None,
-) -> OfferQuery:
-    """Return the query that the shared options ask, for any GPU.
-
-    An age beyond the limit for quoting admits such prices too: whoever names it, wants them.
-    """
-    beyond = max_price_age is not None and max_price_age > DEFAULT_AGE_LIMITS.stale_days
-    return OfferQuery(
-        regions=regions,
-        terms=frozenset(Term(term) for term in terms) or None,
-        providers=frozenset(providers),
-        without_providers=frozenset(without),
-        max_usd_per_hour=max_price,
-        max_usd_per_gpu_hour=max_gpu_price,
-        oldest=Age.HISTORICAL if beyond else Age.STALE,
-        max_age_days=max_price_age,
-    )
 
 
 offer_options = option_group(_OPTIONS, name="query", build=offer_query)

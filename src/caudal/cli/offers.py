@@ -1,8 +1,7 @@
 """`caudal offers`: what can be rented, on one basis, with the age of each price."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import replace
 from typing import Final
 
 import click
@@ -14,14 +13,11 @@ from caudal.cli.output import print_document, print_text, terminal_width
 from caudal.cli.quantity_types import HOW_QUANTITIES_ARE_WRITTEN
 from caudal.cli.table import Column, render_table, wrap_text
 from caudal.cli.teaching import TaughtCommand
-from caudal.facts.gpus import gpu_catalogue
-from caudal.offers.book import OfferBook, SourceReport
+from caudal.documents.offers import USUAL_ROWS, PricedOffer, find_offers
 from caudal.offers.bundled import bundled_offers
-from caudal.offers.offer import Age, Offer
+from caudal.offers.offer import Age
 from caudal.offers.query import OfferQuery
-from caudal.offers.terms import provider_id
-from caudal.vocabulary.errors import InfeasibleError, UnknownNameError
-from caudal.vocabulary.money import UsdPerHour, cents
+from caudal.vocabulary.money import cents
 
 COLUMNS: Final = (
     Column(title="GPUs"),
@@ -35,34 +31,6 @@ COLUMNS: Final = (
     Column(title="price age", wraps=True),
     Column(title="stock", numeric=True, priority=30),
 )
-DEFAULT_ROWS: Final = 20  # chosen: fits a screen
-
-
-class UnknownProviderError(UnknownNameError):
-    """No offer of ours is from a provider of this name."""
-
-    code, noun = "unknown-provider", "provider"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PricedOffer:
-    """An offer with the age of its price on the day of the answer."""
-
-    offer: Offer
-    usd_per_hour: UsdPerHour  # of the whole instance
-    age_days: int
-    age: Age
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferDocument:
-    """The offers that pass, cheapest per GPU-hour first, and where they were read."""
-
-    found: int  # offers that pass, of which `offers` holds the first --top
-    today: date
-    offers: tuple[PricedOffer, ...]
-    notes: tuple[str, ...]  # how ambiguous names were read
-    sources: tuple[SourceReport, ...]
 
 
 @click.command(
@@ -89,7 +57,7 @@ class OfferDocument:
 @click.option(
     "--top",
     type=click.IntRange(min=1),
-    default=DEFAULT_ROWS,
+    default=USUAL_ROWS,
     show_default=True,
     help="How many to print.",
 )
@@ -104,63 +72,11 @@ def offers_command(
 ) -> None:
     """List what can be rented, cheapest first."""
     book = bundled_offers(today=today())
-    check_providers(book, query)
-    queries, notes = _queries(gpus, replace(query, in_stock_only=in_stock))
-    found = _select(book, queries)
-    shown = tuple(
-        PricedOffer(
-            offer=offer,
-            usd_per_hour=offer.usd_per_hour,
-            age_days=offer.age_days(book.today),
-            age=offer.age(book.today),
-        )
-        for offer in found[:top]
-    )
+    document = find_offers(gpus, replace(query, in_stock_only=in_stock), book=book, top=top)
     if as_json:
-        document = OfferDocument(
-            found=len(found), today=book.today, offers=shown, notes=notes, sources=book.sources
-        )
         print_document("offers", document)
         return
-    _print_offers(shown, found=len(found), notes=notes)
-
-
-def check_providers(book: OfferBook, query: OfferQuery) -> None:
-    """Raise if a provider is named that no offer is from: the list would be empty for no reason.
-
-    Raises:
-        UnknownProviderError: with the nearest names.
-    """
-    known = book.sellers
-    for name in (*query.providers, *query.without_providers):
-        if provider_id(name) not in known:
-            listed = ", ".join(sorted(book.providers))
-            raise UnknownProviderError(name, known=known, hint=f"Known: {listed}.")
-
-
-def _queries(gpus: Sequence[str], query: OfferQuery) -> tuple[list[OfferQuery], tuple[str, ...]]:
-    """Return one query a GPU option, since each may name its own counts, and how it was read."""
-    if not gpus:
-        return [query], ()
-    queries, notes = [], []
-    for text in gpus:
-        choice = gpu_catalogue().resolve(text)
-        counts = None if choice.counts is None else frozenset(choice.counts)
-        ids = frozenset(spec.id for spec in choice.specs)
-        queries.append(replace(query, gpu_ids=ids, counts=counts))
-        notes.append(choice.note)
-    return queries, tuple(dict.fromkeys(note for note in notes if note))
-
-
-def _select(book: OfferBook, queries: Sequence[OfferQuery]) -> list[Offer]:
-    """Return every offer that one of the queries admits, cheapest per GPU-hour first."""
-    found = {id(offer): offer for query in queries for offer in book.select(query)}
-    if not found:
-        reasons = [reason.text for query in queries if (reason := book.explain_empty(query))]
-        raise InfeasibleError(
-            " ".join(dict.fromkeys(reasons)), remedy="Drop or widen the filter that binds."
-        )
-    return sorted(found.values(), key=lambda offer: offer.price_usd_per_gpu_hour)
+    _print_offers(document.offers, found=document.found, notes=document.notes)
 
 
 def _print_offers(shown: Sequence[PricedOffer], *, found: int, notes: Sequence[str]) -> None:

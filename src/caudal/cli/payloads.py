@@ -2,11 +2,11 @@
 
 from caudal.cli.accuracy import MemoryAccuracyDocument
 from caudal.cli.accuracy_speed import SpeedAccuracyDocument
-from caudal.cli.fit import FitDocument
-from caudal.cli.gpus import GpuDocument
-from caudal.cli.models import ModelDocument, ModelListDocument
-from caudal.cli.offers import OfferDocument
-from caudal.cli.plan import PlanDocument
+from caudal.documents.fit import FitDocument
+from caudal.documents.gpus import GpuDocument
+from caudal.documents.models import ModelDocument, ModelListDocument
+from caudal.documents.offers import OfferDocument
+from caudal.documents.plan import PlanDocument
 
 PAYLOADS: dict[str, type] = {
     "plan": PlanDocument,

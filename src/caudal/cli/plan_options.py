@@ -1,21 +1,16 @@
 """The options of `caudal plan` that state traffic, latency bounds and wishes."""
 
-from decimal import Decimal
 from typing import Final
 
 import click
 
 from caudal.cli.option_groups import Option, option_group
 from caudal.cli.quantity_types import AMOUNT, BUDGET, DURATION, LENGTH, RATE
-from caudal.facts.engines import engine
-from caudal.facts.gpus import gpu_catalogue
-from caudal.facts.precisions import kv_format
-from caudal.plan.question import GpuWish, Traffic, Wishes
+from caudal.documents.plan import MOST_ROWS, PERCENTILES, stated_objectives, stated_wishes
+from caudal.plan.question import Traffic
 from caudal.traffic.slo import Metric, Objective
 from caudal.vocabulary.units import RequestsPerSecond, Seconds, Tokens
 
-PERCENTILES: Final = (50, 90, 95, 99)
-MOST_ROWS: Final = 1000  # chosen: more rows than anyone reads
 _MEANINGS: Final = {
     Metric.TTFT: "time to first token",
     Metric.TPOT: "time per further token",
@@ -47,40 +42,8 @@ def stated_traffic(
     )
 
 
-def stated_objectives(**bounds: Seconds | None) -> tuple[Objective, ...]:
-    """Return the objectives of options such as `ttft_p95`, those that were given."""
-    found = []
-    for name, bound in bounds.items():
-        if bound is not None:
-            metric, percentile = name.split("_p")
-            found.append(Objective(Metric(metric), int(percentile) / 100, bound))
-    return tuple(found)
-
-
-def stated_wishes(
-    *,
-    gpus: tuple[str, ...],
-    precisions: tuple[str, ...],
-    kv_precisions: tuple[str, ...],
-    engine_names: tuple[str, ...],
-    budget: Decimal | None,
-    top: int,
-) -> Wishes:
-    """Return what was added to the question, every name resolved.
-
-    Raises:
-        UnknownGpuError, UnknownPrecisionError, UnknownEngineError: with the nearest names.
-    """
-    choices = [gpu_catalogue().resolve(name) for name in gpus]
-    return Wishes(
-        gpus=tuple(GpuWish(specs=choice.specs, counts=choice.counts) for choice in choices),
-        precisions=precisions,
-        kv_precisions=tuple(dict.fromkeys(kv_format(name).name for name in kv_precisions)),
-        engines=tuple(engine(name) for name in engine_names),
-        budget_usd_per_month=budget,
-        top=top,
-        notes=tuple(dict.fromkeys(choice.note for choice in choices if choice.note)),
-    )
+def _bounds(**bounds: Seconds | None) -> tuple[Objective, ...]:
+    return stated_objectives(bounds)
 
 
 def _latency_option(metric: Metric, percentile: int) -> Option:
@@ -129,7 +92,7 @@ latency_options = option_group(
         for percentile in PERCENTILES
     },
     name="objectives",
-    build=stated_objectives,
+    build=_bounds,
 )
 
 wish_options = option_group(

@@ -1,0 +1,134 @@
+"""What can be rented, on one basis, with the age of each price."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
+
+from caudal.facts.gpus import gpu_catalogue
+from caudal.offers.book import OfferBook, SourceReport
+from caudal.offers.offer import DEFAULT_AGE_LIMITS, Age, Offer, Term
+from caudal.offers.query import OfferQuery
+from caudal.offers.terms import provider_id
+from caudal.vocabulary.errors import InfeasibleError, UnknownNameError
+from caudal.vocabulary.money import UsdPerHour
+
+USUAL_ROWS: Final = 20  # chosen: fits a screen
+
+
+class UnknownProviderError(UnknownNameError):
+    """No offer of ours is from a provider of this name."""
+
+    code, noun = "unknown-provider", "provider"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricedOffer:
+    """An offer with the age of its price on the day of the answer."""
+
+    offer: Offer
+    usd_per_hour: UsdPerHour  # of the whole instance
+    age_days: int
+    age: Age
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferDocument:
+    """The offers that pass, cheapest per GPU-hour first, and where they were read."""
+
+    found: int  # offers that pass, of which `offers` holds the first --top
+    today: date
+    offers: tuple[PricedOffer, ...]
+    notes: tuple[str, ...]  # how ambiguous names were read
+    sources: tuple[SourceReport, ...]
+
+
+def offer_query(
+    *,
+    regions: tuple[str, ...] = (),
+    providers: tuple[str, ...] = (),
+    without: tuple[str, ...] = (),
+    terms: tuple[str, ...] = (),
+    max_price: UsdPerHour | None = None,
+    max_gpu_price: UsdPerHour | None = None,
+    max_price_age: int | None = None,
+) -> OfferQuery:
+    """Return the query that the shared options ask, for any GPU.
+
+    An age beyond the limit for quoting admits such prices too: whoever names it, wants them.
+    """
+    beyond = max_price_age is not None and max_price_age > DEFAULT_AGE_LIMITS.stale_days
+    return OfferQuery(
+        regions=regions,
+        terms=frozenset(Term(term) for term in terms) or None,
+        providers=frozenset(providers),
+        without_providers=frozenset(without),
+        max_usd_per_hour=max_price,
+        max_usd_per_gpu_hour=max_gpu_price,
+        oldest=Age.HISTORICAL if beyond else Age.STALE,
+        max_age_days=max_price_age,
+    )
+
+
+def find_offers(
+    gpus: Sequence[str], query: OfferQuery, *, book: OfferBook, top: int = USUAL_ROWS
+) -> OfferDocument:
+    """Return the offers that pass, for any of the GPUs named.
+
+    Raises:
+        UnknownProviderError, UnknownGpuError, UnknownRegionError: with the nearest names.
+        InfeasibleError: no offer passes; the message names the filter that binds.
+    """
+    check_providers(book, query)
+    queries, notes = _queries(gpus, query)
+    found = _select(book, queries)
+    shown = tuple(
+        PricedOffer(
+            offer=offer,
+            usd_per_hour=offer.usd_per_hour,
+            age_days=offer.age_days(book.today),
+            age=offer.age(book.today),
+        )
+        for offer in found[:top]
+    )
+    return OfferDocument(
+        found=len(found), today=book.today, offers=shown, notes=notes, sources=book.sources
+    )
+
+
+def check_providers(book: OfferBook, query: OfferQuery) -> None:
+    """Raise if a provider is named that no offer is from: the list would be empty for no reason.
+
+    Raises:
+        UnknownProviderError: with the nearest names.
+    """
+    known = book.sellers
+    for name in (*query.providers, *query.without_providers):
+        if provider_id(name) not in known:
+            listed = ", ".join(sorted(book.providers))
+            raise UnknownProviderError(name, known=known, hint=f"Known: {listed}.")
+
+
+def _queries(gpus: Sequence[str], query: OfferQuery) -> tuple[list[OfferQuery], tuple[str, ...]]:
+    """Return one query a GPU option, since each may name its own counts, and how it was read."""
+    if not gpus:
+        return [query], ()
+    queries, notes = [], []
+    for text in gpus:
+        choice = gpu_catalogue().resolve(text)
+        counts = None if choice.counts is None else frozenset(choice.counts)
+        ids = frozenset(spec.id for spec in choice.specs)
+        queries.append(replace(query, gpu_ids=ids, counts=counts))
+        notes.append(choice.note)
+    return queries, tuple(dict.fromkeys(note for note in notes if note))
+
+
+def _select(book: OfferBook, queries: Sequence[OfferQuery]) -> list[Offer]:
+    """Return every offer that one of the queries admits, cheapest per GPU-hour first."""
+    found = {id(offer): offer for query in queries for offer in book.select(query)}
+    if not found:
+        reasons = [reason.text for query in queries if (reason := book.explain_empty(query))]
+        raise InfeasibleError(
+            " ".join(dict.fromkeys(reasons)), remedy="Drop or widen the filter that binds."
+        )
+    return sorted(found.values(), key=lambda offer: offer.price_usd_per_gpu_hour)
