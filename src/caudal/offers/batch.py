@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
+from types import MappingProxyType
 from typing import NamedTuple
 
 from caudal.facts.currency import ExchangeRates
@@ -28,6 +30,8 @@ class OfferBatch(NamedTuple):
     licence: str
     offers: tuple[Offer, ...]
     set_aside: tuple[SetAside, ...]
+    ignored: int = 0  # rows that sell no GPU, or say the same again for another zone
+    notes: tuple[str, ...] = ()  # how the file was read, where that was not plain
 
     @property
     def observed(self) -> tuple[date, date] | None:
@@ -41,6 +45,9 @@ class ReadingFacts(NamedTuple):
 
     gpus: Mapping[str, GpuSpec]
     rates: ExchangeRates
+    usual_usd: Mapping[str, Decimal] = MappingProxyType({})  # median per GPU-hour, by GPU
+    instances: Mapping[tuple[str, str], str] = MappingProxyType({})  # (provider, instance) → GPU
+    own_names: Mapping[str, str] = MappingProxyType({})  # the user's: name in the list → GPU
 
 
 class OfferSource(NamedTuple):

@@ -38,6 +38,27 @@ def price_problem(usd_per_gpu_hour: Decimal) -> str | None:
     return f"${usd_per_gpu_hour:.4g} per GPU-hour is not credible: the unit may be another"
 
 
+# Chosen: over the bundled offers of 2026-11-30 the dearest of a GPU is at most 9.3 times its median
+# and the cheapest at least 1/11 of it; cents are a hundredfold, a month is 720.
+_FAR_ABOVE_USUAL: Final = 25
+_FAR_BELOW_USUAL: Final = 40
+
+
+def unusual_price(usd_per_gpu_hour: Decimal, usual: Decimal | None) -> str | None:
+    """Return why a price cannot be in the stated unit, given what others ask for the GPU."""
+    if usual is None:
+        return None
+    ratio = usd_per_gpu_hour / usual
+    if ratio > _FAR_ABOVE_USUAL:
+        return (
+            f"${usd_per_gpu_hour:.4g} per GPU-hour is {ratio:.0f} times what others ask: is it in"
+            " cents, or of a month?"
+        )
+    if ratio * _FAR_BELOW_USUAL < 1:
+        return f"${usd_per_gpu_hour:.4g} per GPU-hour is 1/{1 / ratio:.0f} of what others ask"
+    return None
+
+
 def largest_node(gpu: GpuSpec) -> int:
     """Return the most GPUs of this kind that one machine holds."""
     if gpu.id in _LARGEST_NODES:

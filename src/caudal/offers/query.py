@@ -153,7 +153,8 @@ def _instance_price(table: OfferTable) -> Floats:
 
 
 def _is_whole(table: OfferTable) -> Flags:
-    return table.number("gpu_fraction") == 1
+    whole: Flags = table.number("gpu_fraction") == 1
+    return whole
 
 
 def _is_in_stock(table: OfferTable) -> Flags:

@@ -18,17 +18,24 @@ from caudal.offers.batch import OfferBatch, OfferSource, ReadingFacts, SetAside
 from caudal.offers.checks import impossibility, price_problem
 from caudal.offers.offer import Offer, Term
 from caudal.offers.price import Discount, Rounding, discounted, usd_per_gpu_hour
+from caudal.offers.sources.rows import TERM_HOURS
 from caudal.offers.sources.sheet_fields import Fields
 from caudal.vocabulary.errors import InvalidFactError
 from caudal.vocabulary.units import TB, Bytes
 
 _LARGEST_COUNT: Final = 8
-_DEFAULT_HOURS: Final = {
-    Term.HOURLY: Decimal(1),
-    Term.SPOT: Decimal(1),
-    Term.WEEKLY: Decimal(168),
-    Term.MONTHLY: Decimal(720),
-}
+_SHEET_FIELDS: Final = (
+    *("provider", "title", "currency", "tax", "observed_on", "term_note", "opens_later", "source"),
+    *("terms", "discount", "rounding", "region", "gpu", "printed"),
+)
+_TERM_FIELDS: Final = (
+    *(f"{term}_hours" for term in Term),
+    *("included_egress_tb_per_month", "egress_usd_per_tb"),
+)
+_GPU_FIELDS: Final = (
+    *("gpu_id", "title", "minimum_gpus", "maximum_gpus", "regions", "stock", "stock_by_region"),
+    *("eight_in_a_node", *Term),
+)
 
 
 class QuoteSheet(NamedTuple):
@@ -93,7 +100,9 @@ def read_quote_sheet(text: str, *, where: str) -> QuoteSheet:
         raise InvalidFactError(
             f"The quote sheet {where} is no TOML: {broken}.", remedy="Mend the line it names."
         ) from broken
+    fields.only(_SHEET_FIELDS)
     terms = fields.table("terms")
+    terms.only(_TERM_FIELDS)
     source = fields.table("source")
     regions = tuple(region.text("name") for region in fields.tables("region")) or ("",)
     included = terms.maybe_number("included_egress_tb_per_month")
@@ -108,8 +117,7 @@ def read_quote_sheet(text: str, *, where: str) -> QuoteSheet:
         opens_later=fields.flag("opens_later"),
         source=Source(source.text("where"), source.day("read_on"), source.text("licence")),
         hours={
-            term: terms.maybe_number(f"{term}_hours") or hours
-            for term, hours in _DEFAULT_HOURS.items()
+            term: terms.maybe_number(f"{term}_hours") or hours for term, hours in TERM_HOURS.items()
         },
         included_egress_bytes=None if included is None else Bytes(int(included * TB)),
         egress_usd_per_byte=None if beyond is None else beyond / TB,
@@ -131,6 +139,7 @@ def read_quote_sheet(text: str, *, where: str) -> QuoteSheet:
 
 
 def _entry(fields: Fields, regions: tuple[str, ...]) -> QuotedGpu:
+    fields.only(_GPU_FIELDS)
     prices = {term: fields.maybe_number(str(term)) for term in Term}
     return QuotedGpu(
         gpu_id=fields.text("gpu_id"),

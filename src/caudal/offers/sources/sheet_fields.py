@@ -1,10 +1,10 @@
 """Typed access to the tables of a quote sheet; what is wrong is named by file and field."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 
-from caudal.vocabulary.errors import InvalidFactError
+from caudal.vocabulary.errors import InvalidFactError, nearest_names
 
 
 class Fields:
@@ -15,6 +15,21 @@ class Fields:
     def __init__(self, table: Mapping[str, object], *, where: str) -> None:
         self._table = table
         self._where = where
+
+    def only(self, known: Collection[str]) -> None:
+        """Refuse a field that is not known: a misspelt one would be lost.
+
+        Raises:
+            InvalidFactError: with the nearest names.
+        """
+        for key in self._table:
+            if key not in known:
+                near = nearest_names(key, known, most=2)
+                meant = f"Did you mean {' or '.join(near)}? " if near else ""
+                raise InvalidFactError(
+                    f"{self._where}: there is no field {key!r}.",
+                    remedy=f"{meant}Known: {', '.join(known)}.",
+                )
 
     def wrong(self, key: str, wanted: str) -> InvalidFactError:
         """Return the error that says what the field should be."""
