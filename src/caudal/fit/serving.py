@@ -10,8 +10,8 @@ from caudal.facts.model import ModelSpec
 from caudal.facts.precision import KvFormat, WeightFormat
 from caudal.vocabulary.units import Bytes, Tokens
 
-# The step of chunked prefill before vLLM 0.8. Source: vLLM v0.6.4 vllm/config.py,
-# SchedulerConfig: "max_num_batched_tokens = 512" with chunked prefill.
+# The step of chunked prefill before vLLM 0.8, which models with encoders did not have. Source: vLLM
+# v0.6.4 vllm/config.py (SchedulerConfig), vllm/engine/arg_utils.py (is_multimodal_model).
 CHUNK_BEFORE_V1: Final = Tokens(512)
 ONE_GPU: Final = Layout()
 
@@ -116,6 +116,7 @@ class Serving:
         if engine.chunked_prefill:
             return engine.max_batched_tokens
         chunked_above = engine.chunked_above_context_tokens
-        if chunked_above is not None and longest > chunked_above:
+        sees = model.vision_parameters > 0 and not self.text_only
+        if chunked_above is not None and longest > chunked_above and not sees:
             return CHUNK_BEFORE_V1
         return Tokens(max(engine.max_batched_tokens, longest))
