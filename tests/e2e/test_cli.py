@@ -32,6 +32,25 @@ ROWS = [
 ]
 
 
+SPEED_ROW = {
+    "id": "a",
+    "kind": "decode_b1",
+    "model": "meta-llama/Llama-3.1-8B-Instruct",
+    "gpu": "H100-SXM",
+    "n_gpus": 1,
+    "engine": "vLLM",
+    "precision": "bf16",
+    "tp": 1,
+    "pp": 1,
+    "isl": 1024,
+    "osl": 128,
+    "tpot_ms_mean": 7.0,
+    "source": "made up for this test",
+    "license": "none",
+    "quality": "A",
+}
+
+
 def caudal(
     arguments: Sequence[str], folder: Path, *, columns: int = 80
 ) -> subprocess.CompletedProcess[str]:
@@ -104,6 +123,22 @@ def test_the_accuracy_of_memory_is_judged_row_by_row(tmp_path: Path) -> None:
     assert (2, 1) == (answer["rows"], answer["answered"])
     assert answer["fields"]["weights_gib"]["median_ape"] < 0.02
     assert "nobody/knows-this" in text.stdout
+
+
+def test_the_accuracy_of_speed_is_judged_row_by_row(tmp_path: Path) -> None:
+    path = tmp_path / "perf.jsonl"
+    path.write_text(json.dumps(SPEED_ROW) + "\n")
+    arguments = ["accuracy", "speed", str(path), "--models", str(tmp_path), "--by", "engine"]
+
+    text = caudal(arguments, tmp_path)
+    document = caudal([*arguments, "--json"], tmp_path)
+
+    assert (0, "") == (text.returncode, text.stderr)
+    answer = json.loads(document.stdout)
+    schema("accuracy-speed").validate(answer)
+    assert (1, 1) == (answer["rows"], answer["answered"])
+    assert answer["metrics"]["tpot"]["n"] == 1
+    assert set(answer["by"]) == {"vLLM"}
 
 
 def test_a_plan_says_what_it_considered_and_how_old_its_prices_are(tmp_path: Path) -> None:
