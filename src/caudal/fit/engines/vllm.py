@@ -64,8 +64,10 @@ _LOGIT_BYTES: Final = 4.0
 _ACTIVATION_SPREAD: Final = 1.5
 # Families whose head is made before it is tied to the embedding.
 _TIES_AFTERWARDS: Final = frozenset({"gemma4", "llama"})
-# The profile of a model that sees also encodes its largest image; logs show from nothing up to
-# tens of GiB, by the encoder's kernels. Chosen for the high side only.
+_MOST_PATCHES: Final = 65_536
+_USUAL_PATCHES: Final = 8192  # chosen: two images of Gemma 3, one of Pixtral at full size
+_PATCH_BYTES: Final = 2 * (3 * 3420 + 4 * 1280)
+# With other attention kernels logs show up to tens of GiB; chosen.
 _ENCODER_DOUBT: Final = 4.0 * GIB
 
 
@@ -279,21 +281,39 @@ def overheads(model: ModelSpec, serving: Serving) -> Overheads:
     if serving.layout.gpus > 1:
         low, high = engine.collective_range_bytes
         other = other + Estimate(float(engine.collective_bytes), low, high, Basis.CALIBRATED)
-    peak = max(layers, sampler)
-    sorting = min(sampled, _SORTED_SEQUENCES) * model.vocabulary * _SORTING_BYTES + held
-    sees = model.vision_parameters > 0 and not serving.text_only
+    encoder = _encoder_peak(model, serving)
+    peak = max(layers, sampler, encoder.value)
+    doubt = activation_doubt(model, usual=_ACTIVATION_SPREAD)
+    sorting = 0.0
+    if not engine.graph_bytes_profiled:
+        few = min(sampled, _SORTED_SEQUENCES)
+        sorting = few * model.vocabulary * _SORTING_BYTES + held
     return Overheads(
         activation=Estimate(
             peak,
             peak / _ACTIVATION_SPREAD,
-            max(peak * activation_doubt(model, usual=_ACTIVATION_SPREAD), sorting)
-            + sees * _ENCODER_DOUBT,
+            max(peak * doubt, sorting, encoder.high),
             Basis.CALIBRATED,
         ),
         graphs=_graphs(serving),
         other=other,
         buffers=Estimate.exact(rotary_bytes(model, serving) + _loaded_beside(model, serving)),
     )
+
+
+def _encoder_peak(model: ModelSpec, serving: Serving) -> Estimate:
+    """Return what encoding the largest image takes while the engine profiles itself.
+
+    Qwen's models accept 16,384 image tokens, four patches each, at about 30 kB a patch; others
+    take images of a few thousand patches.
+
+    Source: vllm/multimodal/profiling.py; preprocessor_config.json of Qwen2-VL to Qwen3.5
+    (max_pixels), vision_config of Qwen2.5-VL (hidden 1,280, intermediate 3,420, gated).
+    """
+    if not model.vision_parameters or serving.text_only:
+        return Estimate.exact(0.0)
+    patches = _MOST_PATCHES if model.family.startswith("qwen") else _USUAL_PATCHES
+    return Estimate(patches * _PATCH_BYTES, 0.0, _ENCODER_DOUBT, Basis.ASSUMED)
 
 
 def _loaded_beside(model: ModelSpec, serving: Serving) -> float:
