@@ -9,6 +9,7 @@
   max_model_len: `pool ÷ (max_concurrency · max_model_len)`; without a printed concurrency it
   is not judged. llama.cpp: the total over devices ÷ n_ctx, with sliding layers only where
   n_ubatch is printed. A printed recurrent state is judged instead, per slot.
+  SGLang prints keys and values without recurrent states, so there bytes a token are judged.
 - **kv_cache_gib**: card and fraction both known, and the pool not capped by max_total_tokens.
   SGLang: from the free memory it printed after loading; TensorRT-LLM: from the free memory it
   printed, else from the card. With LoRA on, from the weights that the row prints. Not where
@@ -171,7 +172,9 @@ def _bytes_per_token(case: MemoryCase) -> tuple[float, float] | None:
         return None
     if case.needs.rule is PoolRule.WHOLE:
         return _cell_bytes(case, measured)
-    return _request_bytes(case) if kv.is_mixed else (kv.bytes_per_token, measured)
+    if kv.is_mixed and case.needs.rule is PoolRule.OF_TOTAL:
+        return _request_bytes(case)
+    return kv.bytes_per_token, measured
 
 
 def _cell_bytes(case: MemoryCase, measured: float) -> tuple[float, float] | None:
@@ -213,6 +216,8 @@ def _predicted_pool(case: MemoryCase) -> float | None:
     row, described, needs = case.row, case.described, case.needs
     fraction = needs.fraction
     if needs.rule is PoolRule.STATIC:
+        if needs.kv.is_mixed:  # states have a pool of their own, which no row prints
+            return None
         after = row.gib("avail_after_load_gib")
         if after is None:
             return None

@@ -39,13 +39,15 @@ _FORMATS: Final[tuple[tuple[str, str], ...]] = (
     ("exl3", ""),
     ("aqlm", ""),
     ("gguf", "gguf"),
-    ("nvfp4", "nvfp4"),
-    ("modelopt fp4", "nvfp4"),
     ("mxfp4", "mxfp4"),
+    ("mxfp8", ""),
+    ("fp4", "nvfp4"),
     ("fp8-block", "fp8-block"),
     ("fp8_block", "fp8-block"),
     ("fp8", "fp8"),
     ("w8a8", "int8"),
+    ("w8a16", "int8-weight-only"),
+    ("gptq-int8", "int8-weight-only"),
     ("w4a16", "int4"),
     ("gptq", "int4"),
     ("awq", "int4"),
@@ -132,25 +134,26 @@ def _engine(row: MemoryRow) -> EngineSpec:
 
 
 def _base(row: MemoryRow, model: ModelSpec) -> str:
-    return _DTYPES.get(row.text("dtype"), model.checkpoint.weight_format)
+    """Return the format of weights that nothing quantises: engines load 32-bit files in 16 bit."""
+    native = model.checkpoint.weight_format
+    return _DTYPES.get(row.text("dtype"), "bf16" if native == "fp32" else native)
 
 
 def _weight_format(row: MemoryRow, model: ModelSpec) -> WeightFormat | None:
-    """Return the row's weight format, None where it is one that has no fixed size a weight."""
+    """Return the row's weight format, None where its bits a weight are not known."""
     native = model.checkpoint.weight_format
     said = f"{row.text('quantization')} {row.model}".lower()
-    for fragment, meant in _FORMATS:
-        if fragment in said:
-            if not meant:
-                return None
-            if meant == "gguf":
-                return _gguf(row)
-            if meant == "native":
-                break
-            if meant in native:  # "fp8" is native to a checkpoint in "fp8-block"
-                return weight_format(native)
-            return weight_format(meant)
-    return weight_format(native)
+    meant = next((meant for fragment, meant in _FORMATS if fragment in said), None)
+    if meant == "gguf":
+        return _gguf(row)
+    if meant == "":
+        return None
+    if meant is not None and meant not in {"native", native} and meant not in native:
+        return weight_format(meant)
+    if meant is not None or weight_format(native).is_quantised:
+        return weight_format(native)  # "fp8" is native to a checkpoint in "fp8-block"
+    quantised_somehow = row.text("quantization") or row.engine == "llama.cpp"
+    return None if quantised_somehow else weight_format(_base(row, model))
 
 
 def _gguf(row: MemoryRow) -> WeightFormat | None:
@@ -167,7 +170,7 @@ def _kv_formats(
     row: MemoryRow, model: ModelSpec, spec: EngineSpec
 ) -> tuple[KvFormat, KvFormat | None]:
     said = row.text("kv_cache_dtype")
-    if not said:
+    if said in {"", "auto"}:
         own = model.checkpoint.kv_format
         return kv_format(own if own and spec.name == "vllm" else "bf16"), None
     keys, _, values = said.partition("/")

@@ -313,3 +313,46 @@ def test_a_model_that_cannot_be_found_says_why() -> None:
     accuracy = memory_accuracy([row()], unknown)
 
     assert accuracy.unanswered == (("one", "Unknown model 'llama-3.1-8b'."),)
+
+
+@pytest.mark.parametrize(
+    ("engine", "quantization"),
+    [("vllm", "quark"), ("vllm", "mxfp8"), ("llama.cpp", "")],
+)
+def test_weights_of_unsaid_bits_are_not_judged(engine: str, quantization: str) -> None:
+    judged = fields(
+        row(
+            engine=engine,
+            numbers={"weights_gib": 8.0},
+            counts={"tp": 1, "n_gpus": 1},
+            texts={"quantization": quantization},
+        )
+    )
+
+    assert judged == set()
+
+
+def test_a_file_in_32_bit_is_loaded_in_16() -> None:
+    (judged,) = judge(
+        row(model="olmo-2-7b", numbers={"weights_gib": 13.6}, counts={"tp": 1})
+    ).judged
+
+    assert judged.error < 0.02
+
+
+def test_sglang_prints_the_cache_of_a_hybrid_without_its_states() -> None:
+    printed = row(
+        engine="sglang",
+        model="qwen3.5-9b",
+        numbers={
+            "kv_bytes_per_token": 32_768,
+            "kv_cache_gib": 20.0,
+            "avail_after_load_gib": 60.0,
+            "mem_fraction_static": 0.88,
+        },
+        counts={"tp": 1, "max_model_len": 32_768},
+    )
+
+    (judged,) = judge(printed).judged
+
+    assert (judged.field, judged.error) == ("kv_bytes_per_token", 0)
