@@ -8,6 +8,7 @@ Equal layers share one value, so `collections.Counter(model.layers)` groups them
 from dataclasses import dataclass
 from enum import StrEnum
 
+from caudal.facts.precision import Role
 from caudal.facts.source import Source
 from caudal.vocabulary.units import Bytes, Tokens
 
@@ -154,6 +155,22 @@ class CheckpointFormat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredWeights:
+    """What the headers of the weight files say that the tensors occupy, to the byte."""
+
+    by_role: tuple[tuple[Role, Bytes], ...]  # largest first; scales and zeros with their weights
+    by_layer: tuple[Bytes, ...]  # of each layer of the stack
+    by_type: tuple[tuple[str, Bytes], ...]  # "bf16", "q4_k" ..., largest first
+    tensors: int
+    files: int
+
+    @property
+    def total_bytes(self) -> Bytes:
+        """Return the bytes of all tensors, without headers and padding."""
+        return Bytes(sum(size for _, size in self.by_role))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
     """Everything that fit and speed need to know about one model."""
 
@@ -174,6 +191,7 @@ class ModelSpec:
     total_parameters: int
     active_parameters: int
     checkpoint_bytes: Bytes | None = None  # exact size of the weight files, where known
+    stored: StoredWeights | None = None  # the same by role and layer, where headers were read
     aliases: tuple[str, ...] = ()
     licence: str = "unknown"
     confidence: ArchitectureConfidence

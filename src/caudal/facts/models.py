@@ -20,12 +20,15 @@ from caudal.facts.model import ArchitectureConfidence, ModelSpec
 from caudal.facts.model_names import NameIndex, short_name
 from caudal.facts.readers.config import model_from_config
 from caudal.facts.readers.files import (
-    cached_snapshot,
     existing_path,
+    has_config,
     is_explicit_path,
-    is_hub_id,
+    modified_on,
     read_model_files,
 )
+from caudal.facts.readers.gguf_model import find_gguf, model_from_gguf
+from caudal.facts.readers.hub_cache import cached_snapshot, is_hub_id
+from caudal.facts.readers.reconcile import with_header
 from caudal.facts.source import Source
 from caudal.vocabulary.errors import (
     InvalidModelFileError,
@@ -132,7 +135,10 @@ def read_index(text: str) -> tuple[ModelEntry, ...]:
 
 
 def resolve_model(text: str) -> ModelSpec:
-    """Return the model that `text` names: short name, alias, hub id, folder or config.json.
+    """Return the model that `text` names: short name, alias, hub id, folder or model file.
+
+    A folder or file may hold a config.json, with safetensors beside it whose headers give the
+    exact bytes, or a GGUF model.
 
     A plain name is looked up in the catalogue first, then on disk, then (a hub id) in the cache
     that the hub's own client keeps; `./name` is always a path. Nothing is downloaded.
@@ -167,6 +173,10 @@ def resolve_model(text: str) -> ModelSpec:
 
 
 def _from_disk(path: Path, *, name: str) -> ModelSpec:
+    gguf = None if has_config(path) else find_gguf(path)
+    if gguf is not None:
+        origin = Source(str(gguf), modified_on(gguf), "the user's own file")
+        return model_from_gguf(gguf, source=origin, name=name)
     files = read_model_files(path)
     spec = model_from_config(
         files.config,
@@ -174,7 +184,10 @@ def _from_disk(path: Path, *, name: str) -> ModelSpec:
         source=Source(files.config_file, files.modified_on, "the user's own file"),
         confidence=ArchitectureConfidence.FILE,
     )
-    spec = replace(spec, id=name)
+    note = "; ".join(filter(None, (spec.note, files.note)))
+    spec = replace(spec, id=name, note=note)
+    if files.header is not None:
+        return with_header(spec, files.header, config_file=files.config_file)
     if files.checkpoint_bytes is None:
         return spec
     share = files.checkpoint_bytes / (spec.total_parameters + spec.mtp_parameters)

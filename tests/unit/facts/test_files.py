@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from caudal.facts.readers.checkpoint_files import INDEX_MOST_BYTES, INDEX_NAME
 from caudal.facts.readers.files import (
     CONFIG_MOST_BYTES,
     CONFIG_NAME,
-    INDEX_MOST_BYTES,
-    INDEX_NAME,
-    cached_snapshot,
     existing_path,
     is_explicit_path,
-    is_hub_id,
     read_model_files,
 )
+from caudal.facts.readers.hub_cache import cached_snapshot, is_hub_id
 from caudal.vocabulary.errors import CaudalError, InvalidModelFileError, UnavailableError
 
 CONFIG = {"model_type": "llama", "hidden_size": 8}
@@ -167,12 +165,22 @@ def test_a_folder_without_configuration_says_what_to_put_there(tmp_path: Path) -
     assert "model.gguf" in caught.value.remedy
 
 
-@pytest.mark.parametrize("name", ["model.gguf", "model.safetensors", "model.bin"])
+@pytest.mark.parametrize("name", ["model.gguf", "model.onnx"])
 def test_weights_are_no_configuration(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("x")
 
     with pytest.raises(InvalidModelFileError, match="holds weights"):
         read_model_files(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "x.pt", "x.pth", "x.ckpt", "x.pkl"])
+def test_a_pickled_checkpoint_is_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("x")
+
+    for path in (tmp_path, tmp_path / name):
+        with pytest.raises(InvalidModelFileError, match="pickled") as caught:
+            read_model_files(path)
+        assert "safetensors" in caught.value.remedy
 
 
 def test_a_path_through_a_file_is_refused(folder: Path) -> None:

@@ -62,33 +62,6 @@ def read_safetensors(path: Path) -> WeightHeader:
         return read_safetensors_stream(stream, size=size, file=path.name)
 
 
-def read_safetensors_folder(folder: Path) -> WeightHeader:
-    """Return the headers of all `*.safetensors` in a folder as one.
-
-    Raises:
-        InvalidModelFileError: there is none, one is damaged, or two hold the same tensor.
-    """
-    try:
-        names = sorted(entry.name for entry in folder.iterdir() if entry.suffix == ".safetensors")
-    except OSError as problem:
-        raise wrong_file(folder.name, f"cannot be listed: {problem.strerror}") from None
-    if not names:
-        raise wrong_file(folder.name, "has no file that ends in .safetensors")
-    parts = [read_safetensors(folder / name) for name in names]
-    holder: dict[str, str] = {}
-    for part in parts:
-        for tensor in part.tensors:
-            other = holder.setdefault(tensor.name, part.file)
-            if other != part.file:
-                raise wrong_file(part.file, f"repeats {shown(tensor.name)} of {shown(other)}")
-    return WeightHeader(
-        file=folder.name,
-        metadata=parts[0].metadata,
-        tensors=tuple(tensor for part in parts for tensor in part.tensors),
-        files=len(parts),
-    )
-
-
 def read_safetensors_stream(stream: BinaryIO, *, size: int, file: str) -> WeightHeader:
     """Return what a header says, from a seekable stream of `size` bytes called `file`."""
     header = HeaderBytes(stream, file=file, limit=size)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from caudal.facts.readers.safetensors import (
     HEADER_MOST_BYTES,
     read_safetensors,
-    read_safetensors_folder,
     read_safetensors_stream,
 )
 from caudal.facts.readers.weight_file import WeightHeader
@@ -128,35 +127,6 @@ def test_a_strange_name_is_shown_short_and_printable() -> None:
 
     assert "\x1b" not in problem
     assert len(problem) < 200
-
-
-def test_a_folder_is_read_as_one(tmp_path: Path) -> None:
-    one = {"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}}
-    two = {"b": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}}
-    (tmp_path / "model-1.safetensors").write_bytes(packed(one, data=4))
-    (tmp_path / "model-2.safetensors").write_bytes(packed(two, data=2))
-    (tmp_path / "other.txt").write_text("x")
-
-    header = read_safetensors_folder(tmp_path)
-
-    assert header.files == 2
-    assert header.tensor_bytes == 6
-
-
-def test_a_tensor_in_two_files_is_refused(tmp_path: Path) -> None:
-    one = {"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}}
-    for name in ("1.safetensors", "2.safetensors"):
-        (tmp_path / name).write_bytes(packed(one, data=4))
-
-    with pytest.raises(InvalidModelFileError, match="repeats a of"):
-        read_safetensors_folder(tmp_path)
-
-
-def test_a_folder_without_weights_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidModelFileError, match="no file that ends"):
-        read_safetensors_folder(tmp_path)
-    with pytest.raises(InvalidModelFileError, match="cannot be listed"):
-        read_safetensors_folder(tmp_path / "nowhere")
 
 
 def test_a_link_that_leads_away_is_not_followed(tmp_path: Path) -> None:
