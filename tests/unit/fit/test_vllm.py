@@ -138,3 +138,21 @@ def test_values_narrower_than_keys_are_padded_in_a_quantised_cache() -> None:
 
     assert sixteen == 9 * 4 * (192 + 128) * 2
     assert eight == 9 * 4 * (192 + 192)
+
+
+def test_kimis_delta_states_are_in_32_bit_and_latent_blocks_in_steps_of_64() -> None:
+    groups = memory_needs(
+        resolve_model("moonshotai/Kimi-Linear-48B-A3B-Instruct"), served(longest=32_768)
+    ).kv.groups
+
+    state = 32 * 128 * 128 * 4 + 3 * 3 * 32 * 128 * 2
+    latent = next(group for group in groups if group.kind == "latent")
+    assert latent.block_tokens == 64 * -(-state // (576 * 2 * 64))
+
+
+def test_sparse_latents_in_8_bit_carry_scales_and_16_bit_angles() -> None:
+    model = resolve_model("deepseek-v3.2")
+
+    kv = memory_needs(model, served(weights="fp8-block", cache="fp8")).kv
+
+    assert kv.bytes_per_token == 61 * (656 + 132)

@@ -42,9 +42,14 @@ from caudal.vocabulary.units import GIB
 # A state is kept in the model's own 16 bit where its file asks for nothing else.
 # Source: vllm/model_executor/layers/mamba/mamba_utils.py, mamba_ssm_cache_dtype "auto".
 _STATE_BYTES: Final = 2
+_DELTA_STATE_BYTES: Final = 4  # Kimi's delta attention is always in 32 bit (kda_state_dtype)
+# An 8-bit latent that is read sparsely: 512 in FP8, 64 rotary elements in 16 bit, 4 scales of 4.
+# Source: vllm/v1/kv_cache_interface.py, MLAAttentionSpec ("fp8_ds_mla").
+_SPARSE_LATENT_BYTES: Final = 656
 # Attention blocks beside recurrent layers are a multiple of this many tokens.
 # Source: vllm/model_executor/models/config.py, HybridAttentionMambaModelConfig.
 _KERNEL_BLOCK: Final = 16
+_LATENT_KERNEL_BLOCK: Final = 64  # FlashMLA's
 # Groups are padded to the largest type's layer count while it is below this times the smallest.
 # Source: _get_kv_cache_groups_uniform_page_size (1.25 before 0.15, 1.5 since).
 _PADDING_FACTOR: Final = 1.5
@@ -122,9 +127,13 @@ def _layer_cache(mixer: Mixer, serving: Serving) -> LayerCache:
                 )
             return LayerCache(kind="full", token_bytes=token_bytes)
         case LatentAttention():
-            return LayerCache(kind="latent", token_bytes=latent_bytes(mixer, serving))
+            token_bytes = latent_bytes(mixer, serving)
+            if mixer.indexer is not None and serving.kv_format.bytes_per_element == 1:
+                token_bytes = _SPARSE_LATENT_BYTES + indexer_bytes(mixer)
+            return LayerCache(kind="latent", token_bytes=token_bytes)
         case RecurrentMixer():
-            state = recurrent_bytes(mixer, serving, unstated=_STATE_BYTES)
+            unstated = _DELTA_STATE_BYTES if mixer.kind == "kda" else _STATE_BYTES
+            state = recurrent_bytes(mixer, serving, unstated=unstated)
             return LayerCache(kind="state", state_bytes=state)
         case CrossAttention():
             return LayerCache(
@@ -251,8 +260,9 @@ def _pages(serving: Serving, caches: dict[LayerCache, int]) -> _Pages:
     token_bytes = [cache.token_bytes for cache in caches if cache.token_bytes]
     state = max(cache.state_bytes for cache in caches)
     if state and token_bytes:
-        smallest = max(token_bytes)
-        block = max(block, _KERNEL_BLOCK * ceil(state / (smallest * _KERNEL_BLOCK)))
+        latent = any(cache.kind == "latent" for cache in caches)
+        step = _LATENT_KERNEL_BLOCK if latent else _KERNEL_BLOCK
+        block = max(block, step * ceil(state / (max(token_bytes) * step)))
     page = max([state, *(block * each for each in token_bytes)])
     return _Pages(
         page,
