@@ -1,5 +1,6 @@
 """What the weights occupy on the fullest GPU of a replica."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -76,16 +77,14 @@ def weight_needs(model: ModelSpec, serving: Serving) -> WeightNeeds:
         _stage_bytes(model, serving, entries, native=native)
         for entries in _tables(SameModel(model), serving.layout.pipeline)
     ]
+    factors = _checkpoint_factors(model, serving) if native else None
+    if factors is not None:
+        stages = [stage.scaled(factors) for stage in stages]
     sizes = [stage.total for stage in stages]
     fullest = sizes.index(max(sizes))
-    scale = _checkpoint_scale(model, serving) if native else None
-    factor = 1.0 if scale is None else scale
     return WeightNeeds(
-        total=_estimate(sizes[fullest] * factor, serving.weight_format, known=scale is not None),
-        by_role=tuple(
-            (role, part * factor)
-            for role, part in sorted(stages[fullest].by_role.items(), key=lambda each: -each[1])
-        ),
+        total=_estimate(sizes[fullest], serving.weight_format, known=factors is not None),
+        by_role=tuple(sorted(stages[fullest].by_role.items(), key=lambda each: -each[1])),
         stage=fullest,
         allocation_slack=stages[fullest].slack,
     )
@@ -173,6 +172,10 @@ class _StageBytes:
     @property
     def total(self) -> float:
         return sum(self.by_role.values())
+
+    def scaled(self, factors: Mapping[Role, float]) -> "_StageBytes":
+        scaled = {role: size * factors[role] for role, size in self.by_role.items()}
+        return replace(self, by_role=scaled)
 
 
 def _stage_bytes(
@@ -295,20 +298,28 @@ def _stands_in(group: WeightGroup, model: ModelSpec, *, first: bool, last: bool)
     return first if group.role in _FIRST_STAGE else last
 
 
-def _checkpoint_scale(model: ModelSpec, serving: Serving) -> float | None:
-    """Return published over computed bytes of the checkpoint, None where it is not known.
+def _checkpoint_factors(model: ModelSpec, serving: Serving) -> Mapping[Role, float] | None:
+    """Return stored over computed bytes of each role, None where neither is known.
 
-    The published files hold the multi-token-prediction layers in the format of the rest. Padding
-    of vocabulary and experts is not in the files and stays on top.
+    From the headers of the files where they were read, else from the checkpoint's size, the same
+    for all. The published files hold the multi-token-prediction layers in the format of the rest.
+    Padding of vocabulary and experts is not in the files and stays on top. A role that the files
+    name otherwise takes the factor that makes the sum right.
     """
-    published = model.checkpoint_bytes
-    if published is None:
+    if model.checkpoint_bytes is None:
         return None
     whole = replace(serving, layout=Layout(), speculative=True, text_only=False, pooling=False)
     entries = _tables(SameModel(model), 1)[0]
-    computed = _stage_bytes(model, whole, entries, native=True, padded=False).total
-    scale = published / computed
-    return scale if abs(scale - 1) < _BELIEVED else None
+    computed = _stage_bytes(model, whole, entries, native=True, padded=False).by_role
+    if model.stored is None:
+        scale = model.checkpoint_bytes / sum(computed.values())
+        return dict.fromkeys(Role, scale) if abs(scale - 1) < _BELIEVED else None
+    stored = dict(model.stored.by_role)
+    known = {role: stored[role] / size for role, size in computed.items() if stored.get(role)}
+    apart = {role for role in (Role.MTP, Role.VISION) if role not in known}  # on one side only
+    named = sum(size * known.get(role, 1.0) for role, size in computed.items() if role not in apart)
+    rest = sum(size for role, size in stored.items() if role not in apart) / named
+    return {role: known.get(role, 1.0) * (1.0 if role in apart else rest) for role in Role}
 
 
 def _estimate(size: float, stored: WeightFormat, *, known: bool) -> Estimate:
