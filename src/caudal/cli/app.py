@@ -47,6 +47,9 @@ COMMANDS: Final = {
     "accuracy": CommandEntry(
         "caudal.cli.accuracy", "accuracy_group", "Judge the predictions by measured rows."
     ),
+    "serve": CommandEntry(
+        "caudal.cli.serve", "serve_command", "Serve the pages and the HTTP API until interrupted."
+    ),
     "completion": CommandEntry(
         "caudal.cli.completion", "completion_command", "Print the completion script of SHELL."
     ),

@@ -8,9 +8,8 @@ from caudal.cli.quantity_types import (
     BUDGET,
     DURATION,
     LENGTH,
-    parse_age_days,
-    parse_monthly_budget,
 )
+from caudal.documents.written import parse_age_days, parse_monthly_budget
 from caudal.vocabulary.errors import InvalidQuantityError
 
 

@@ -1,0 +1,77 @@
+"""Which model a request means: of the catalogue, uploaded before, or of this machine if allowed.
+
+A hub id is a name, never an address: nothing is fetched for a request, and without --allow-local
+no path is looked at, be it by name or in a cache of downloads.
+"""
+
+from collections import OrderedDict
+from threading import Lock
+from typing import Final
+
+from caudal.facts.model import ModelSpec
+from caudal.facts.models import model_catalogue, resolve_model
+from caudal.vocabulary.errors import UnknownModelError
+
+UPLOADED: Final = "upload-"
+UPLOADS_KEPT: Final = 256  # chosen: a model is some kB; the ones not asked for longest are dropped
+
+
+class ServedModels:
+    """Names → models, as far as a stranger's request may reach."""
+
+    def __init__(self, *, allow_local: bool) -> None:
+        self._allow_local = allow_local
+        self._uploads: OrderedDict[str, ModelSpec] = OrderedDict()
+        self._lock = Lock()  # requests are answered in several threads
+        self._asked = 0
+
+    @property
+    def generation(self) -> int:
+        """Return a number that belongs into the key of an answer about a named model.
+
+        Files of this machine may change at any time, so with --allow-local no two are equal.
+        """
+        self._asked += self._allow_local
+        return self._asked
+
+    def named(self, name: str) -> ModelSpec:
+        """Return the model that `name` means.
+
+        Raises:
+            UnknownModelError: no such name, or a path although none may be read.
+            UnsupportedModelError: there is no rule for its architecture yet.
+        """
+        wanted = name.strip()
+        if wanted.startswith(UPLOADED):
+            return self._uploaded(wanted)
+        catalogue = model_catalogue()
+        entry = catalogue.find(wanted)
+        if entry is not None:
+            return catalogue.load(entry.id)
+        if self._allow_local:
+            return resolve_model(wanted)
+        raise UnknownModelError(
+            wanted,
+            known=[known.short_name for known in catalogue.entries],
+            hint="This server knows the models of /api/v1/models and those whose config.json or "
+            "GGUF header is uploaded; if only the size is known, use params.",
+        )
+
+    def keep(self, model: ModelSpec) -> None:
+        """Keep an uploaded model under its id until newer ones need its place."""
+        assert model.id.startswith(UPLOADED), "an upload is named by what it holds"
+        with self._lock:
+            self._uploads[model.id] = model
+            self._uploads.move_to_end(model.id)
+            while len(self._uploads) > UPLOADS_KEPT:
+                self._uploads.popitem(last=False)
+
+    def _uploaded(self, name: str) -> ModelSpec:
+        with self._lock:
+            found = self._uploads.get(name)
+            if found is None:
+                raise UnknownModelError(
+                    name, known=(), hint="Uploads are kept for a while only: upload it again."
+                )
+            self._uploads.move_to_end(name)
+            return found

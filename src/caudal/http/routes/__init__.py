@@ -1,0 +1,1 @@
+"""One file a noun: its parameters, its route and its example."""

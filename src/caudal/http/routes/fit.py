@@ -1,0 +1,72 @@
+"""`/fit`: whether a model fits on a GPU, and where its memory goes."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from caudal.documents.fit import FitAsked, FitDocument, answer_fit_question
+from caudal.http.models_asked import ModelParameters
+from caudal.http.openapi import answers
+from caudal.http.parameters import Length, Name, Names, Size
+from caudal.http.reply import Keep, respond
+from caudal.http.services import Services, services_of
+from caudal.http.settings import API
+from caudal.http.work import Rendered
+
+router = APIRouter(prefix=API, tags=["questions"])
+ANSWERS = answers("fit", FitDocument, 400, 404, 503, infeasible=True)
+
+
+class FitParameters(ModelParameters):
+    """What is to fit where."""
+
+    gpu: Names = Field(default=[], description="H100, H100:2, H100:1..8.", examples=[["H100:2"]])
+    precision: Name = Field(default="native", description="Of the weights: fp8, int4.")
+    kv_precision: Name | None = Field(default=None, description="Of the KV cache: fp8.")
+    context: Length | None = None
+    concurrency: int = Field(default=1, ge=1, le=1_000_000, description="Requests at once.")
+    engine: Name = Field(default="vllm", examples=["vllm", "vllm 0.8", "sglang"])
+    tp: int | None = Field(default=None, ge=1, le=4096, description="GPUs that share a layer.")
+    pp: int | None = Field(default=None, ge=1, le=4096, description="Stages of the stack.")
+    eager: bool = Field(default=False, description="Without CUDA graphs.")
+    free: Size | None = None
+
+    def answered(self, services: Services) -> Rendered:
+        """Return the document, with 409 where nothing surely fits."""
+        asked = FitAsked(
+            model=self.chosen(services),
+            gpus=tuple(self.gpu),
+            precision=self.precision,
+            kv_precision=self.kv_precision,
+            context=self.context,
+            concurrency=self.concurrency,
+            engine=self.engine,
+            tp=self.tp,
+            pp=self.pp,
+            eager=self.eager,
+            free=self.free,
+        )
+        answer = answer_fit_question(asked)
+        return Rendered.of("fit", answer.document, status=409 if answer.error else 200)
+
+
+@router.get("/fit", **ANSWERS)
+async def get_fit(request: Request, asked: Annotated[FitParameters, Query()]) -> Response:
+    """Say whether a model fits on a GPU, term by term."""
+    return await _answer(request, asked)
+
+
+@router.post("/fit", **ANSWERS)
+async def post_fit(request: Request, asked: Annotated[FitParameters, Body()]) -> Response:
+    """Say whether a model fits on a GPU, term by term."""
+    return await _answer(request, asked)
+
+
+async def _answer(request: Request, asked: FitParameters) -> Response:
+    services = services_of(request)
+    key = ("fit", asked.model_dump_json(), services.models.generation)
+    answer = await services.workshop.answer(key, lambda: asked.answered(services))
+    return respond(request, answer, Keep.FACTS)

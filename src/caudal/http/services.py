@@ -1,0 +1,64 @@
+"""What all routes and pages of one server share: settings, threads, kept answers, the offers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+
+from starlette.requests import Request
+
+from caudal.documents.clock import today
+from caudal.facts.gpus import gpu_catalogue
+from caudal.facts.model import ModelSpec
+from caudal.facts.models import model_catalogue
+from caudal.http.model_names import ServedModels
+from caudal.http.settings import ServerSettings
+from caudal.http.work import Workshop
+from caudal.offers.book import OfferBook
+from caudal.offers.bundled import bundled_offers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """The one value that a request finds in `app.state.services`."""
+
+    settings: ServerSettings
+    workshop: Workshop
+    models: ServedModels
+    clock: Callable[[], date] = today
+
+    @classmethod
+    def of(cls, settings: ServerSettings, *, clock: Callable[[], date] = today) -> "Services":
+        """Return the services of a server with these settings."""
+        return cls(
+            settings=settings,
+            workshop=Workshop(
+                workers=settings.workers,
+                most_waiting=settings.most_waiting,
+                most_seconds=settings.most_seconds,
+            ),
+            models=ServedModels(allow_local=settings.allow_local),
+            clock=clock,
+        )
+
+    def book(self) -> OfferBook:
+        """Return every offer known today."""
+        return bundled_offers(today=self.clock())
+
+    def model(self, name: str) -> ModelSpec:
+        """Return the model of a name that a request may use; see `ServedModels`."""
+        return self.models.named(name)
+
+    def warm(self) -> None:
+        """Read the catalogues, the offers and the calibration before the first request."""
+        from caudal.http.warm import ask_once  # noqa: PLC0415  # loads numpy and every room
+
+        assert gpu_catalogue().all
+        assert model_catalogue().entries
+        ask_once(self)
+
+
+def services_of(request: Request) -> Services:
+    """Return the services of the server that handles `request`."""
+    services = request.app.state.services
+    assert isinstance(services, Services), "the app was made by create_app"
+    return services

@@ -1,0 +1,1 @@
+"""The pages: server-rendered, over the documents that the API answers with."""
