@@ -7,12 +7,14 @@ from caudal.fit.budget import MemoryBudget, memory_budget
 from caudal.offers.book import OfferBook
 from caudal.offers.offer import Age, Offer
 from caudal.plan.candidate import Candidate
+from caudal.plan.cost import full_price
 from caudal.plan.gates import Gates
 from caudal.plan.operation import operation_of, tokens_per_month
 from caudal.plan.question import Question
 from caudal.plan.ranking import Choice, Ranking, rank
 from caudal.plan.report import Considered, Memory, Operation, PlanReport, PlanRow, Price
 from caudal.plan.search import GpuRow, Search
+from caudal.plan.use import Use
 from caudal.plan.warnings import row_warnings
 from caudal.traffic.workload import Workload
 from caudal.vocabulary.estimate import Estimate
@@ -22,7 +24,7 @@ MILLION = Decimal(1_000_000)
 
 
 def plan_deployment(question: Question, *, book: OfferBook, today: date) -> PlanReport:
-    """Return the cheapest ways to serve, ranked by $/month, and why the others fell.
+    """Return the cheapest ways to serve, ranked by full price, and why the others fell.
 
     A report without rows is an answer: its `binding_gate` names what stood in the way.
     """
@@ -34,8 +36,9 @@ def plan_deployment(question: Question, *, book: OfferBook, today: date) -> Plan
         search.found,
         offers,
         gates=gates,
-        budget_usd_per_month=_as_float(question.budget_usd_per_month),
+        budget_usd=_as_float(question.budget_usd_per_month),
         most=question.top,
+        use=question.use,
     )
     rows = tuple(
         _row(number, choice, question, today)
@@ -55,8 +58,9 @@ def plan_deployment(question: Question, *, book: OfferBook, today: date) -> Plan
             offers=len(offers),
         ),
         assumptions=(*question.workload.assumptions, *question.assumptions),
-        notes=(*question.notes, *_price_notes(rows), *_term_notes(ranking)),
+        notes=(*question.notes, *_price_notes(rows), *_term_notes(ranking, question.use)),
         longest_tokens=question.workload.longest_tokens,
+        use=question.use,
         oldest_price_days=max((row.price.age_days for row in rows), default=None),
     )
 
@@ -98,7 +102,7 @@ def _row(number: int, choice: Choice, question: Question, today: date) -> PlanRo
         context_tokens=question.workload.longest_tokens,
         concurrency=1,
     )
-    price = _price(choice, operation, question.workload, today)
+    price = _price(choice, operation, question, today)
     memory = _memory(candidate, budget, question.workload)
     return PlanRow(
         rank=number,
@@ -128,10 +132,16 @@ def _memory(candidate: Candidate, budget: MemoryBudget, workload: Workload) -> M
     )
 
 
-def _price(choice: Choice, operation: Operation, workload: Workload, today: date) -> Price:
+def _price(choice: Choice, operation: Operation, question: Question, today: date) -> Price:
     hosting, offer = choice.hosting, choice.hosting.offer
-    per_month = UsdPerMonth(cents(hosting.usd_per_month))
-    tokens = tokens_per_month(operation, workload, float(offer.month_hours))
+    full = full_price(offer, question.use, instances=hosting.instances)
+    per_month = UsdPerMonth(cents(full.usd_per_month))
+    tokens = tokens_per_month(
+        operation,
+        question.workload,
+        float(offer.month_hours),
+        hours_per_day=float(question.use.hours_per_day),
+    )
     return Price(
         offer=offer,
         age=offer.age(today),
@@ -142,6 +152,7 @@ def _price(choice: Choice, operation: Operation, workload: Workload, today: date
         usd_per_hour=hosting.usd_per_hour,
         usd_per_month=per_month,
         usd_per_million_tokens=UsdPerMillionTokens(per_month * MILLION / Decimal(tokens)),
+        full=full,
         same_price_regions=tuple(sorted({twin.region for twin in choice.twins} - {offer.region})),
     )
 
@@ -154,15 +165,16 @@ def _price_notes(rows: tuple[PlanRow, ...]) -> tuple[str, ...]:
     return (f"some prices are {span} old: ask the provider before you commit",)
 
 
-def _term_notes(ranking: Ranking) -> tuple[str, ...]:
+def _term_notes(ranking: Ranking, use: Use) -> tuple[str, ...]:
     """Say what the same costs without a commitment, where all rows ask for one."""
     choice = ranking.without_term
     if choice is None:
         return ()
-    offer, price = choice.hosting.offer, choice.hosting.usd_per_month
+    offer = choice.hosting.offer
+    price = full_price(offer, use, instances=choice.hosting.instances).usd
     return (
         (
             f"cheapest without a commitment: {choice.candidate.name} at {offer.provider} "
-            f"{offer.region}, {offer.term}, ${price:,.0f} a month (--term {offer.term})"
+            f"{offer.region}, {offer.term}, ${price:,.0f} {use.period_text} (--term {offer.term})"
         ),
     )

@@ -17,6 +17,7 @@ from caudal.vocabulary.money import Usd, UsdPerMonth
 from caudal.vocabulary.units import GB, SECONDS_PER_HOUR, Bytes
 
 _ZERO: Final = Decimal(0)
+_LONG_SESSION_HOURS: Final = 24  # chosen: minima of metered offers are minutes or an hour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +157,8 @@ def _metered(offer: Offer, use: Use, terms: RentTerms, unknown: list[str]) -> _T
     else:
         billed = _ceiling(session, _hours(terms.billing_unit_s))
     if terms.minimum_s is None:
-        unknown.append("the shortest time that a start is charged")
+        if session < _LONG_SESSION_HOURS:
+            unknown.append("the shortest time that a start is charged")
     else:
         billed = max(billed, _hours(terms.minimum_s))
     return _Time(used=used, starting=starting, rounding=billed * starts - used - starting)

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from caudal.facts.model import ModelSpec
 from caudal.fit.needs import MemoryNeeds, PoolRule, memory_needs
+from caudal.plan.cost import FullPrice
 from caudal.plan.load_steps import load_steps
 from caudal.plan.report import DerivationStep, PlanReport, PlanRow
 from caudal.plan.screen import curve_of
 from caudal.plan.shapes import Shape
 from caudal.plan.speed_steps import speed_steps
+from caudal.plan.use import Use
 from caudal.speed.gpus import GpuColumns
 from caudal.speed.steps import pace_for
 from caudal.speed.work import step_work
@@ -29,7 +31,7 @@ def explain_row(report: PlanReport, row: PlanRow) -> tuple[DerivationStep, ...]:
         *_memory_steps(report.model, row, shape.needs, report.workload),
         *speed_steps(row, shape.work, pace_for(shape.work, gpus), report.workload),
         *load_steps(row, report.workload, curve),
-        *_price_steps(row, report.workload),
+        *_price_steps(row, report.workload, report.use),
     )
 
 
@@ -127,7 +129,7 @@ def _cache_steps(row: PlanRow, needs: MemoryNeeds, workload: Workload) -> Iterat
     )
 
 
-def _price_steps(row: PlanRow, workload: Workload) -> Iterator[DerivationStep]:
+def _price_steps(row: PlanRow, workload: Workload, use: Use) -> Iterator[DerivationStep]:
     price, offer = row.price, row.price.offer
     yield DerivationStep(
         section="price",
@@ -137,16 +139,19 @@ def _price_steps(row: PlanRow, workload: Workload) -> Iterator[DerivationStep]:
         result=f"${price.usd_per_gpu_hour:.4f} a GPU-hour",
         source=f"{offer.source.where}, seen {offer.observed_on}",
     )
-    yield DerivationStep(
-        section="price",
-        name="a month",
-        formula=(
-            f"{price.instances} instances x {offer.total_gpus} GPUs x "
-            f"${price.usd_per_gpu_hour:.4f} x {offer.month_hours} h"
-        ),
-        result=f"${price.usd_per_month:,.2f}",
-    )
-    rate = workload.mean_rate or row.operation.request_rate
+    if use.is_plain:
+        yield DerivationStep(
+            section="price",
+            name="a month",
+            formula=(
+                f"{price.instances} instances x {offer.total_gpus} GPUs x "
+                f"${price.usd_per_gpu_hour:.4f} x {offer.month_hours} h"
+            ),
+            result=f"${price.usd_per_month:,.2f}",
+        )
+    else:
+        yield from _bill_steps(price.full, use)
+    rate = workload.mean_rate or row.operation.request_rate * float(use.hours_per_day) / 24
     tokens = rate * workload.sequence_tokens * float(offer.month_hours) * SECONDS_PER_HOUR
     yield DerivationStep(
         section="price",
@@ -157,6 +162,24 @@ def _price_steps(row: PlanRow, workload: Workload) -> Iterator[DerivationStep]:
             f"= {tokens / 1e6:,.1f} M)"
         ),
         result=f"${price.usd_per_million_tokens:.4f}",
+    )
+
+
+def _bill_steps(full: FullPrice, use: Use) -> Iterator[DerivationStep]:
+    for item in full.items:
+        yield DerivationStep(
+            section="price",
+            name=item.name,
+            formula=f"{item.quantity:,.2f} {item.unit} x ${item.usd_per_unit:,.4f}",
+            result=f"${item.usd:,.2f}",
+            source=item.basis,
+        )
+    yield DerivationStep(
+        section="price",
+        name=f"in all {use.period_text}",
+        formula=" + ".join(f"${item.usd:,.2f}" for item in full.items),
+        result=f"${full.usd:,.2f}",
+        source=f"not known, so not in it: {', '.join(full.unknown)}" if full.unknown else "",
     )
 
 

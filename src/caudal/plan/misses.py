@@ -116,13 +116,13 @@ def offer_miss(candidate: Candidate, offers: list[Offer]) -> NearestMiss:
 
 
 def budget_miss(
-    candidate: Candidate, offer: Offer, *, usd_per_month: float, budget_usd_per_month: float
+    candidate: Candidate, offer: Offer, *, usd: float, budget_usd: float, period: str
 ) -> NearestMiss:
     """Return the cheapest deployment of all, which still costs more than allowed."""
     return NearestMiss(
         candidate=f"{candidate.name} at {offer.provider}, {offer.term}",
-        reason=f"${usd_per_month:,.0f} a month against a budget of ${budget_usd_per_month:,.0f}",
-        mend=f"Allow ${usd_per_month:,.0f}, lower the load, or loosen the SLO.",
+        reason=f"${usd:,.0f} {period} against a budget of ${budget_usd:,.0f}",
+        mend=f"Allow ${usd:,.0f}, lower the load, or loosen the SLO.",
     )
 
 

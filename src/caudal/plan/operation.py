@@ -71,9 +71,14 @@ def operation_of(candidate: Candidate, workload: Workload, slo: Slo) -> Operatio
     )
 
 
-def tokens_per_month(operation: Operation, workload: Workload, hours: float) -> float:
-    """Return the input and output tokens that a month of `hours` at the mean load carries."""
-    rate = workload.mean_rate or operation.request_rate
+def tokens_per_month(
+    operation: Operation, workload: Workload, hours: float, *, hours_per_day: float = 24.0
+) -> float:
+    """Return the input and output tokens that a month of `hours` at the mean load carries.
+
+    A stated rate lasts for the hours a day that are served; a day's amount is a day's.
+    """
+    rate = workload.mean_rate or operation.request_rate * hours_per_day / 24
     return rate * workload.sequence_tokens * hours * SECONDS_PER_HOUR
 
 

@@ -10,6 +10,7 @@ from caudal.facts.model import ModelSpec
 from caudal.facts.precisions import weight_format
 from caudal.offers.offer import Term
 from caudal.offers.query import OfferQuery
+from caudal.plan.use import Use
 from caudal.traffic.slo import Metric, Objective, Slo
 from caudal.traffic.workload import Mode, Workload
 from caudal.vocabulary.errors import ContradictoryOptionsError, InvalidQuantityError
@@ -62,8 +63,9 @@ class Question:
     kv_formats: tuple[str, ...]  # empty: the usual ones
     engines: tuple[EngineSpec, ...]
     offers: OfferQuery
-    budget_usd_per_month: Decimal | None = None
+    budget_usd_per_month: Decimal | None = None  # or for the days of `use`
     top: int = 10
+    use: Use = field(default_factory=Use)
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -106,6 +108,15 @@ def workload_of(traffic: Traffic, model: ModelSpec) -> Workload:
             remedy="Ask for a shorter context, input or output, or for another model.",
         )
     return workload
+
+
+def within_hours(workload: Workload, use: Use) -> Workload:
+    """Return the load with a day's amount carried in the hours that are served."""
+    if workload.mean_rate is None or workload.rate is None or not use.rests:
+        return workload
+    rate = RequestsPerSecond(workload.rate * 24 / float(use.hours_per_day))
+    said = f"a day's tokens come within {use.hours_per_day:f} hours: {rate:.3g} requests/s"
+    return replace(workload, rate=rate, assumptions=(*workload.assumptions, said))
 
 
 def slo_of(objectives: tuple[Objective, ...], workload: Workload) -> tuple[Slo, str | None]:
@@ -232,8 +243,9 @@ class Wishes:
     kv_precisions: tuple[str, ...] = ()
     engines: tuple[EngineSpec, ...] = ()
     offers: OfferQuery = field(default_factory=OfferQuery)
-    budget_usd_per_month: Decimal | None = None
+    budget_usd_per_month: Decimal | None = None  # or for the days of `use`
     top: int = 10
+    use: Use = field(default_factory=Use)
     notes: tuple[str, ...] = ()
 
 
@@ -257,7 +269,7 @@ def build_question(
             f"A budget of ${wishes.budget_usd_per_month} buys nothing.",
             remedy="Give the dollars a month that may be spent.",
         )
-    workload = workload_of(traffic, model)
+    workload = within_hours(workload_of(traffic, model), wishes.use)
     slo, slo_note = slo_of(objectives, workload)
     native = model.checkpoint.weight_format
     assumptions = [] if slo_note is None else [slo_note]
@@ -288,6 +300,7 @@ def build_question(
         ),
         budget_usd_per_month=wishes.budget_usd_per_month,
         top=wishes.top,
+        use=wishes.use,
         assumptions=tuple(assumptions),
         notes=wishes.notes,
     )

@@ -13,6 +13,7 @@ from caudal.plan.gates import Gates
 from caudal.plan.hosting import OfferColumns, cheapest_of_groups
 from caudal.plan.misses import budget_miss, offer_miss
 from caudal.plan.report import Gate
+from caudal.plan.use import Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,14 @@ def rank(
     offers: Iterable[Offer],
     *,
     gates: Gates,
-    budget_usd_per_month: float | None,
+    budget_usd: float | None,
     most: int,
+    use: Use | None = None,
 ) -> Ranking:
-    """Return at most `most` choices, cheapest first; count those that fall at offers and budget."""
+    """Return at most `most` choices, cheapest first; count those that fall at offers and budget.
+
+    What counts is the full price in the use, which without one is the month at list price.
+    """
     by_gpu: dict[str, list[Offer]] = defaultdict(list)
     for offer in offers:
         if not offer.is_fraction:
@@ -51,10 +56,10 @@ def rank(
         grouped[candidate.gpu.id].append(candidate)
     priced, found = 0, []
     for gpu_id, members in grouped.items():
-        pairs, hosted = _host(members, by_gpu.get(gpu_id, []), gates)
+        pairs, hosted = _host(members, by_gpu.get(gpu_id, []), gates, use)
         priced += pairs
         found += hosted
-    affordable = _within_budget(found, gates, budget_usd_per_month)
+    affordable = _within_budget(found, gates, budget_usd)
     choices = _first_of_each(affordable, most)
     without_term = None
     if choices and not any(choice.hosting.offer.term.is_metered for choice in choices):
@@ -70,7 +75,7 @@ class _Hosted:
     candidate: Candidate
     columns: OfferColumns
     offer: int
-    usd_per_month: float
+    usd: float  # in the period
 
     @property
     def is_metered(self) -> bool:
@@ -78,7 +83,9 @@ class _Hosted:
         return self.columns.offers[self.offer].term.is_metered
 
 
-def _host(members: list[Candidate], offers: list[Offer], gates: Gates) -> tuple[int, list[_Hosted]]:
+def _host(
+    members: list[Candidate], offers: list[Offer], gates: Gates, use: Use | None
+) -> tuple[int, list[_Hosted]]:
     """Return the pairs looked at and, for each candidate and group, the cheapest offer."""
     gate = gates[Gate.OFFER]
     gate.reached += len(members)
@@ -86,7 +93,7 @@ def _host(members: list[Candidate], offers: list[Offer], gates: Gates) -> tuple[
         nearest = min(members, key=lambda candidate: candidate.gpus)
         gate.reject(len(members), score=nearest.gpus, describe=lambda: offer_miss(nearest, []))
         return 0, []
-    columns = OfferColumns.of(tuple(offers))
+    columns = OfferColumns.of(tuple(offers), use)
     sizes = np.array([[float(member.shape.serving.layout.gpus)] for member in members])
     replicas = np.array([[float(member.replicas)] for member in members])
     usd, chosen, pairs = cheapest_of_groups(columns, gpus=sizes, replicas=replicas)
@@ -104,25 +111,24 @@ def _host(members: list[Candidate], offers: list[Offer], gates: Gates) -> tuple[
     return pairs, hosted
 
 
-def _within_budget(
-    found: list[_Hosted], gates: Gates, budget_usd_per_month: float | None
-) -> list[_Hosted]:
-    if budget_usd_per_month is None or not found:
+def _within_budget(found: list[_Hosted], gates: Gates, budget_usd: float | None) -> list[_Hosted]:
+    if budget_usd is None or not found:
         return found
     gate = gates[Gate.BUDGET]
     gate.reached += len(found)
-    kept = [hosted for hosted in found if hosted.usd_per_month <= budget_usd_per_month]
-    fallen = [hosted for hosted in found if hosted.usd_per_month > budget_usd_per_month]
+    kept = [hosted for hosted in found if hosted.usd <= budget_usd]
+    fallen = [hosted for hosted in found if hosted.usd > budget_usd]
     if fallen:
-        nearest = min(fallen, key=lambda hosted: hosted.usd_per_month)
+        nearest = min(fallen, key=lambda hosted: hosted.usd)
         gate.reject(
             len(fallen),
-            score=nearest.usd_per_month,
+            score=nearest.usd,
             describe=lambda: budget_miss(
                 nearest.candidate,
                 nearest.columns.offers[nearest.offer],
-                usd_per_month=nearest.usd_per_month,
-                budget_usd_per_month=budget_usd_per_month,
+                usd=nearest.usd,
+                budget_usd=budget_usd,
+                period=nearest.columns.use.period_text,
             ),
         )
     return kept
@@ -153,7 +159,7 @@ def _hosted_order(hosted: _Hosted) -> tuple[float, int, float, float, float]:
     """Sort by price; at one price by fewer GPUs, less quantisation, then more reserve."""
     candidate, serving = hosted.candidate, hosted.candidate.shape.serving
     return (
-        round(hosted.usd_per_month, 2),
+        round(hosted.usd, 2),
         candidate.gpus,
         -serving.kv_format.bytes_per_element,
         -serving.weight_format.bytes_per_weight,
@@ -163,14 +169,14 @@ def _hosted_order(hosted: _Hosted) -> tuple[float, int, float, float, float]:
 
 def _chosen(hosted: _Hosted) -> Choice:
     columns, offer = hosted.columns, hosted.columns.offers[hosted.offer]
-    each = columns.usd_per_month_each[hosted.offer]
+    each = columns.usd_each[hosted.offer]
     twins = tuple(
         other
         for index, other in enumerate(columns.offers)
         if other is not offer
         and (other.provider, other.term, other.instance)
         == (offer.provider, offer.term, offer.instance)
-        and columns.usd_per_month_each[index] == each
+        and columns.usd_each[index] == each
     )
     return Choice(
         candidate=hosted.candidate,

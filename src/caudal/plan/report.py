@@ -8,6 +8,8 @@ from caudal.facts.model import ModelSpec
 from caudal.facts.precision import SupportAnswer
 from caudal.fit.serving import Serving
 from caudal.offers.offer import Age, Offer
+from caudal.plan.cost import FullPrice
+from caudal.plan.use import Use
 from caudal.traffic.slo import Metric, Slo
 from caudal.traffic.workload import Workload
 from caudal.vocabulary.estimate import Estimate
@@ -83,8 +85,9 @@ class Price:
     gpus_paid: int  # at least the GPUs used: whole instances are rented
     usd_per_gpu_hour: UsdPerHour
     usd_per_hour: UsdPerHour
-    usd_per_month: UsdPerMonth
+    usd_per_month: UsdPerMonth  # in full; where days were asked for, at their rate
     usd_per_million_tokens: UsdPerMillionTokens  # input and output together, at the load asked for
+    full: FullPrice  # the bill of the use asked about, item by item
     same_price_regions: tuple[str, ...] = ()
 
 
@@ -150,6 +153,7 @@ class PlanReport:
     assumptions: tuple[str, ...]
     notes: tuple[str, ...]  # what the reader should know: ambiguous names, stale prices ...
     longest_tokens: Tokens
+    use: Use  # that prices are for
     oldest_price_days: int | None = None
 
     @property

@@ -51,6 +51,11 @@ class Use:
         return self.hours_per_day < HOURS_PER_DAY
 
     @property
+    def period_text(self) -> str:
+        """Return the period as sentences end with it: "a month" or "in 7 days"."""
+        return "a month" if self.days is None else f"in {self.days:f} days"
+
+    @property
     def is_plain(self) -> bool:
         """Return whether only the list price counts: always on for a month, nothing beside it."""
         return self == Use()

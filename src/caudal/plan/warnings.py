@@ -29,6 +29,8 @@ def row_warnings(candidate: Candidate, price: Price, memory: Memory) -> tuple[st
         said.append("memory is tight: the careful end of the estimate holds fewer requests")
     if price.gpus_paid > candidate.gpus:
         said.append(f"{price.gpus_paid} GPUs are paid, {candidate.gpus} serve")
+    if price.full.unknown:
+        said.append(f"not known, so not in the price: {', '.join(price.full.unknown)}")
     if offer.note:
         said.append(offer.note)
     return tuple(said)
