@@ -106,3 +106,23 @@ def test_an_engine_without_a_memory_rule_is_refused() -> None:
 
     with pytest.raises(UnknownEngineError, match="lmdeploy"):
         memory_needs(read_model(LLAMA), unknown)
+
+
+def test_cells_of_a_step_are_padded_to_256() -> None:
+    # gpt-oss-20b, n_ubatch 512: 768 cells in sliding layers, 18 MiB
+    serving = replace(
+        served(by="llama.cpp", weights="mxfp4", cache="f16", sequences=1),
+        micro_batch_tokens=Tokens(512),
+    )
+
+    kv = memory_needs(resolve_model("gpt-oss-20b"), serving).kv
+
+    full = 131_072 * kv.bytes_per_token
+    assert kv.bytes_for(sequences=1, tokens=131_072) - full == 18 * MIB
+
+
+def test_cross_attention_of_llama_cpp_has_no_step() -> None:
+    kv = memory_needs(resolve_model("llama-3.2-11b-vision"), served(by="llama.cpp")).kv
+
+    assert kv.shared_bytes == 0
+    assert kv.state_bytes > 0

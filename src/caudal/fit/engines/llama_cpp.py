@@ -29,6 +29,7 @@ from caudal.vocabulary.estimate import Basis, Estimate
 
 # Recurrent states and convolution windows are kept in 32 bit (type_r and type_s are GGML_TYPE_F32).
 _STATE_BYTES: Final = 4
+_PADDING: Final = 256  # cells come in multiples of this
 _COMPUTE_BYTES: Final = 4  # compute buffers are in 32 bit
 # Printed buffers of models without MLA are 1.00 to 1.04 of this, half of it where the head stands
 # on another device, and up to 1.25 of it. MLA has work spaces that grow with the context: 0.5 GiB
@@ -40,8 +41,10 @@ _LATENT_DOUBT: Final = 4.0
 def kv_needs(model: ModelSpec, serving: Serving) -> KvNeeds:
     """Return llama.cpp's cells: one a token of each slot's context, sliding ones by window.
 
-    Sliding layers get `slots · window + n_ubatch` cells; a recurrent layer a state a slot, in 32
-    bit. The device with most layers decides.
+    Sliding layers get `slots · window + n_ubatch` cells, padded to 256; a recurrent layer a state
+    a slot, in 32 bit. MLA keeps one compressed vector a cell; the fork ik_llama.cpp with -mla 0,
+    and llama.cpp before it knew MLA, keep full heads (`Serving.latent_as_heads`). The device with
+    most layers decides.
     """
     longest = serving.longest(model)
     stages = distinct_mixers(SameModel(model), serving.layout.pipeline)
@@ -58,7 +61,9 @@ def _stage_needs(serving: Serving, mixers: tuple[tuple[Mixer, int], ...], longes
             tally[0] += count * size
             tally[1] += count
     shared = sum(
-        size * serving.micro_batch for (kind, _), (size, _) in sizes.items() if kind == "sliding"
+        size * _step_cells(serving, window)
+        for (kind, window), (size, _) in sizes.items()
+        if kind == "sliding" and window is not None
     )
     groups = tuple(
         KvGroup(
@@ -72,6 +77,12 @@ def _stage_needs(serving: Serving, mixers: tuple[tuple[Mixer, int], ...], longes
         for (kind, cap), (size, layers) in sizes.items()
     )
     return KvNeeds(groups=groups, shared_bytes=shared, longest_tokens=longest)
+
+
+def _step_cells(serving: Serving, window: int) -> int:
+    """Return the cells of a sliding layer beyond its windows: one step, padded."""
+    windows = serving.sequences * window
+    return -(-(windows + serving.micro_batch) // _PADDING) * _PADDING - windows
 
 
 def _layer(mixer: Mixer, serving: Serving) -> tuple[str, int | None, float]:
