@@ -16,7 +16,7 @@ JOBS ?= 2
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(VENV)/runtime.stamp: pyproject.toml requirements/runtime.txt
+$(VENV)/runtime.stamp: pyproject.toml requirements/runtime.txt hatch_build.py $(wildcard src/caudal/simulate/engine/*)
 	@$(PYTHON) -c 'import sys; sys.exit("Caudal needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@echo "installing Caudal into $(VENV)"

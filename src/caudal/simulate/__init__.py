@@ -1,0 +1,1 @@
+"""How a deployment does under load: queue, batching, replicas; requests in, records out."""
