@@ -112,7 +112,7 @@ def _row(number: int, choice: Choice, question: Question, today: date) -> PlanRo
         memory=memory,
         operation=operation,
         price=price,
-        warnings=row_warnings(candidate, price, memory),
+        warnings=row_warnings(candidate, price, memory, operation),
     )
 
 

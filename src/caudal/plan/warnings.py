@@ -3,17 +3,24 @@
 from caudal.facts.precision import Support
 from caudal.offers.offer import Age, Term
 from caudal.plan.candidate import Candidate
-from caudal.plan.report import Memory, Price
+from caudal.plan.report import Memory, Operation, Price
 
 FOUR_BITS = 4.75  # chosen: formats up to this many bits a weight, scales included, count as 4-bit
 
 
-def row_warnings(candidate: Candidate, price: Price, memory: Memory) -> tuple[str, ...]:
+def row_warnings(
+    candidate: Candidate, price: Price, memory: Memory, operation: Operation
+) -> tuple[str, ...]:
     """Return short sentences, the most important first."""
     serving, offer = candidate.shape.serving, price.offer
     said = []
     if price.age is not Age.FRESH:
         said.append(f"price is {price.age_days} days old")
+    said += [
+        f"{latency.label} may miss its bound: the careful end of the range is above it"
+        for latency in operation.latencies
+        if latency.at_most_s is not None and latency.seconds.high > latency.at_most_s
+    ]
     if offer.term is Term.SPOT:
         said.append("spot: may be taken away, so not for answers that people wait for")
     if candidate.support.support is Support.WEIGHT_ONLY and serving.weight_format.bits < 16:
