@@ -2,6 +2,7 @@
 
 import os
 import socket
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 NEEDED: Final = ("fastapi", "uvicorn", "jinja2", "python_multipart")
 PORT: Final = 8722
 UNLIMITED: Final = "off"
+WAITING: Final = 2048  # connections that may wait; uvicorn's own number
 SHUTDOWN_SECONDS: Final = 10  # chosen: as long as the longest answers in progress may take
 
 
@@ -118,6 +120,7 @@ def _listener(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(WAITING)
     except OSError as error:
         listener.close()
         raise PortTakenError(
@@ -165,4 +168,5 @@ def _run(settings: "ServerSettings", listener: socket.socket) -> None:
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         limit_concurrency=None,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # uvicorn has finished what was in progress by then
+        uvicorn.Server(config).run(sockets=[listener])

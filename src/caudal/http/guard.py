@@ -89,8 +89,24 @@ class Guard:
             response = self._refuse(Request(scope), failure)
             await response(scope, receive, _with_headers(send))
             return
-        counted = _counted(receive, most_bytes=_most_bytes(scope["path"]))
-        await self._app(scope, counted, _with_headers(send))
+        await self._pass_on(scope, receive, _with_headers(send))
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and answer in the route's place once its body is too long."""
+        body = _CountedBody(receive, most_bytes=_most_bytes(scope["path"]))
+        started = refused = False
+
+        async def sent(message: Message) -> None:
+            nonlocal started, refused
+            if not body.is_too_long or started:
+                started = True
+                await send(message)
+            elif not refused:
+                refused = True
+                failure = failure_of(_too_large(body.most_bytes), where="body")
+                await self._refuse(Request(scope), failure)(scope, receive, send)
+
+        await self._app(scope, body.receive, sent)
 
     def _failure(self, scope: Scope) -> HttpFailure | None:
         headers = Headers(scope=scope)
@@ -178,20 +194,23 @@ def _too_large(most_bytes: Bytes) -> BodyTooLargeError:
     )
 
 
-def _counted(receive: Receive, *, most_bytes: Bytes) -> Receive:
-    """Return `receive` that stops a body longer than it said, or that did not say."""
-    received = 0
+class _CountedBody:
+    """A body that ends with an error where it is longer than it said, or did not say."""
 
-    async def counted() -> Message:
-        nonlocal received
-        message = await receive()
+    def __init__(self, receive: Receive, *, most_bytes: Bytes) -> None:
+        self.most_bytes = most_bytes
+        self.is_too_long = False
+        self._receive = receive
+        self._received = 0
+
+    async def receive(self) -> Message:
+        message = await self._receive()
         if message["type"] == "http.request":
-            received += len(message.get("body", b""))
-            if received > most_bytes:
-                raise _too_large(most_bytes)
+            self._received += len(message.get("body", b""))
+            if self._received > self.most_bytes:
+                self.is_too_long = True
+                raise _too_large(self.most_bytes)
         return message
-
-    return counted
 
 
 def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:

@@ -10,9 +10,9 @@ from typing import Final
 
 from caudal.facts.model import ModelSpec
 from caudal.facts.models import model_catalogue, resolve_model
+from caudal.facts.readers.upload import UPLOADED
 from caudal.vocabulary.errors import UnknownModelError
 
-UPLOADED: Final = "upload-"
 UPLOADS_KEPT: Final = 256  # chosen: a model is some kB; the ones not asked for longest are dropped
 
 
@@ -25,14 +25,22 @@ class ServedModels:
         self._lock = Lock()  # requests are answered in several threads
         self._asked = 0
 
-    @property
-    def generation(self) -> int:
-        """Return a number that belongs into the key of an answer about a named model.
+    def is_own(self, name: str | None) -> bool:
+        """Return whether a name means something that only this client, or this machine, has."""
+        if name is None:
+            return False
+        wanted = name.strip()
+        return wanted.startswith(UPLOADED) or (
+            self._allow_local and model_catalogue().find(wanted) is None
+        )
 
-        Files of this machine may change at any time, so with --allow-local no two are equal.
+    def state_of(self, name: str | None) -> int:
+        """Return a number that belongs into the key of an answer about a model.
+
+        A file of this machine may change at any time, so it gives a new number each time.
         """
-        self._asked += self._allow_local
-        return self._asked
+        self._asked += self.is_own(name)
+        return self._asked if self.is_own(name) else 0
 
     def named(self, name: str) -> ModelSpec:
         """Return the model that `name` means.

@@ -32,7 +32,16 @@ def read_object(path: Path, *, within: Path, most_bytes: int) -> tuple[dict[str,
             remedy="Copy the file into the folder, or name the file that the link leads to.",
         )
     raw, modified_on = read_bytes(real, shown=path, most_bytes=most_bytes)
-    return _parse(_decode(raw, path), path), modified_on
+    return parse_object(raw, shown=path), modified_on
+
+
+def parse_object(raw: bytes, *, shown: Path) -> dict[str, object]:
+    """Return the JSON object in the bytes of a file that is called `shown`.
+
+    Raises:
+        InvalidModelFileError: they are no JSON object, or one that no model file has.
+    """
+    return _parse(_decode(raw, shown), shown)
 
 
 def _lies_in(real: Path, folder: Path) -> bool:

@@ -67,6 +67,7 @@ async def post_fit(request: Request, asked: Annotated[FitParameters, Body()]) ->
 
 async def _answer(request: Request, asked: FitParameters) -> Response:
     services = services_of(request)
-    key = ("fit", asked.model_dump_json(), services.models.generation)
+    key = ("fit", asked.model_dump_json(), services.models.state_of(asked.model))
     answer = await services.workshop.answer(key, lambda: asked.answered(services))
-    return respond(request, answer, Keep.FACTS)
+    keep = Keep.OWN if services.models.is_own(asked.model) else Keep.FACTS
+    return respond(request, answer, keep)

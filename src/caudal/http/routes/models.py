@@ -51,7 +51,8 @@ async def get_model(
     """Show the shape of a model, and where it was read."""
     services = services_of(request)
     answer = await services.workshop.answer(
-        ("models show", name, services.models.generation),
+        ("models show", name, services.models.state_of(name)),
         lambda: Rendered.of("models show", ModelDocument.of(services.model(name))),
     )
-    return respond(request, answer, Keep.FACTS)
+    keep = Keep.OWN if services.models.is_own(name) else Keep.FACTS
+    return respond(request, answer, keep)

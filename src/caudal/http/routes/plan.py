@@ -116,6 +116,7 @@ async def post_plan(request: Request, asked: Annotated[PlanParameters, Body()]) 
 
 async def _answer(request: Request, asked: PlanParameters) -> Response:
     services = services_of(request)
-    key = ("plan", asked.model_dump_json(), services.clock(), services.models.generation)
+    key = ("plan", asked.model_dump_json(), services.clock(), services.models.state_of(asked.model))
     answer = await services.workshop.answer(key, lambda: asked.answered(services))
-    return respond(request, answer, Keep.PRICES)
+    keep = Keep.OWN if services.models.is_own(asked.model) else Keep.PRICES
+    return respond(request, answer, keep)
