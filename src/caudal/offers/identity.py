@@ -7,6 +7,7 @@ says; where it says nothing, the row is set aside with the candidates, never gue
 import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from caudal.facts.gpu import GpuSpec
@@ -66,6 +67,7 @@ def identify(
     return f"{name!r} may be any of {listed}; say which with --gpu-name"
 
 
+@lru_cache(maxsize=4096)
 def _named(name: str) -> Sequence[GpuSpec] | str:
     try:
         return gpu_catalogue().resolve(re.sub(r"[:_/]+", " ", name).strip()).specs

@@ -1,0 +1,1 @@
+"""The database: where it is, one session factory, and the migrations; each room owns its tables."""
