@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from caudal.facts.gpu import GpuSpec
 from caudal.facts.model import ModelSpec
@@ -82,6 +82,18 @@ class MemoryBudget:
             ("cuda graphs", needs.graphs),
             ("other", needs.other),
         )
+
+
+class CardMemory(NamedTuple):
+    """What of a card decides the size of a pool; cards that are equal in it have equal pools."""
+
+    visible_bytes: float
+    unified: bool  # whether the host's processes live in it too
+
+
+def card_memory(gpu: GpuSpec) -> CardMemory:
+    """Return what of a card decides the size of a pool."""
+    return CardMemory(visible_bytes(gpu), shares_memory(gpu))
 
 
 def visible_bytes(gpu: GpuSpec) -> float:

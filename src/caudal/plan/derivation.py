@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from caudal.facts.model import ModelSpec
+from caudal.fit.budget import shares_memory
 from caudal.fit.needs import MemoryNeeds, PoolRule, memory_needs
 from caudal.plan.cost import FullPrice
 from caudal.plan.load_steps import load_steps
@@ -42,7 +43,10 @@ def _memory_steps(
     yield DerivationStep(
         section="memory",
         name="usable memory of one GPU",
-        formula=f"{row.gpu.name}, as its driver reports it",
+        formula=(
+            f"{row.gpu.name}, {row.gpu.usable_bytes / GIB:.2f} GiB as its driver reports it, "
+            "less what the runtime keeps"
+        ),
         result=_gib(row.memory.usable_bytes.value),
         source=row.gpu.source.where,
     )
@@ -59,11 +63,14 @@ def _memory_steps(
         result=_gib(needs.weights.value),
         source=stored.source.where,
     )
-    for name, term in (
+    held = [
         ("activations of one step", needs.activation),
         ("CUDA graphs", needs.graphs),
         ("libraries and collectives", needs.other),
-    ):
+    ]
+    if shares_memory(row.gpu):
+        held.append(("processes on the host, whose memory it is", needs.host))
+    for name, term in held:
         yield DerivationStep(
             section="memory",
             name=name,
@@ -82,7 +89,8 @@ def _memory_steps(
 
 def _pool_formula(row: PlanRow, needs: MemoryNeeds) -> str:
     usable, weights = row.memory.usable_bytes.value / GIB, needs.weights.value / GIB
-    peak, other = needs.activation.value / GIB, needs.other.value / GIB
+    host = needs.host.value if shares_memory(row.gpu) else 0.0
+    peak, other = needs.activation.value / GIB, (needs.other.value + host) / GIB
     graphs = needs.graphs.value / GIB
     share = f"{needs.fraction:.4g}"
     match needs.rule:

@@ -4,12 +4,14 @@ Arrays run over [gpus, batches]. The load that a replica carries is found on a g
 batches: each batch belongs to one request rate, and latency grows with it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from caudal.fit.budget import CardMemory
 from caudal.plan.shapes import Shape
 from caudal.speed.gpus import GpuColumns
 from caudal.speed.steady import capacity_curve
@@ -154,12 +156,13 @@ class Room:
     concurrency: Floats
 
 
-def room_of(shape: Shape, usable_bytes: Floats, workload: Workload) -> Room:
-    """Return what the shape leaves for requests on cards of these sizes."""
+def room_of(shape: Shape, cards: Sequence[CardMemory], workload: Workload) -> Room:
+    """Return what the shape leaves for requests on these cards."""
     kv = shape.needs.kv
-    sizes, where = np.unique(usable_bytes, return_inverse=True)  # many cards are of one size
-    pools = [shape.needs.kv_pool_bytes(usable) for usable in sizes.tolist()]
-    longest = kv.bytes_for(sequences=1, tokens=workload.longest_tokens)
+    places: dict[CardMemory, int] = {}  # many cards are of one size
+    where = [places.setdefault(card, len(places)) for card in cards]
+    pools = [shape.needs.kv_pool_bytes(card.visible_bytes, unified=card.unified) for card in places]
+    longest = kv.bytes_at_most(sequences=1, tokens=workload.longest_tokens)
     short = np.array([max(longest - pool.low, 0.0) for pool in pools])
     held = [kv.sequences(pool.value, tokens=workload.sequence_tokens) for pool in pools]
     concurrency = np.floor(np.minimum(held, shape.serving.sequences))

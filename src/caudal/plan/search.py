@@ -11,6 +11,7 @@ from caudal.facts.gpu import GpuSpec
 from caudal.facts.layout import Layout
 from caudal.facts.precision import SupportAnswer
 from caudal.facts.support import kv_support, weight_support
+from caudal.fit.budget import CardMemory, card_memory
 from caudal.fit.needs import memory_needs
 from caudal.fit.serving import Serving
 from caudal.plan.candidate import Candidate
@@ -54,9 +55,13 @@ class Search:
     found: list[Candidate] = field(default_factory=list)
     shapes: int = 0
     pairs: int = 0
+    _cards: list[CardMemory] = field(init=False)
     _answers: dict[tuple[str, str, str], list[SupportAnswer]] = field(default_factory=dict)
     _classes: dict[tuple[str, Layout], list[int]] = field(default_factory=dict)
     _columns: dict[tuple[int, ...], GpuColumns] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._cards = [card_memory(row.spec) for row in self.rows]
 
     def run(self) -> None:
         """Fill `found`, `shapes`, `pairs` and the gates."""
@@ -146,9 +151,10 @@ class Search:
 
     def _screen(self, shape: Shape, indices: list[int]) -> None:
         """Pass the GPUs through memory, then those that are left through the SLO."""
-        usable = np.array([float(self.rows[index].spec.usable_bytes) for index in indices])
-        room = room_of(shape, usable, self.question.workload)
+        cards = [self._cards[index] for index in indices]
+        room = room_of(shape, cards, self.question.workload)
         fits = room.short_bytes <= 0
+        usable = np.array([card.visible_bytes for card in cards])
         self._reject_short(shape, indices, room.short_bytes, usable)
         kept = [index for index, fit in zip(indices, fits.tolist(), strict=True) if fit]
         if kept:

@@ -3,12 +3,11 @@
 from dataclasses import replace
 from math import ceil, floor
 
-import numpy as np
-
 from caudal.facts.gpu import GpuSpec
 from caudal.facts.model import ModelSpec
 from caudal.facts.precision import SupportAnswer
 from caudal.facts.support import weight_support
+from caudal.fit.budget import card_memory
 from caudal.fit.layouts import layout_problem
 from caudal.fit.needs import memory_needs
 from caudal.fit.serving import Serving
@@ -39,7 +38,7 @@ def candidate_of(
     if layout_problem(model, chosen.layout, chosen.weight_format, engine=chosen.engine):
         return None
     shape = Shape(serving=chosen, needs=memory_needs(model, chosen), work=step_work(model, chosen))
-    room = room_of(shape, np.array([float(gpu.usable_bytes)]), workload)
+    room = room_of(shape, [card_memory(gpu)], workload)
     if room.short_bytes[0] > 0 or room.concurrency[0] < 1:
         return None
     reach = reach_of(shape, GpuColumns.of([gpu]), room.concurrency, workload, slo)
