@@ -1,6 +1,7 @@
 """`caudal serve`: the pages and the HTTP API on this machine."""
 
 import os
+import signal
 import socket
 from contextlib import suppress
 from importlib.util import find_spec
@@ -168,5 +169,7 @@ def _run(settings: "ServerSettings", listener: socket.socket) -> None:
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         limit_concurrency=None,
     )
-    with suppress(KeyboardInterrupt):  # uvicorn has finished what was in progress by then
+    # uvicorn repeats the signal that stopped it once all is done; to us that is no interruption.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])
