@@ -1,1 +1,1 @@
-"""The pages: server-rendered, over the documents that the API answers with."""
+"""The pages: forms and tables over the documents of the other doors; nothing is computed here."""
