@@ -42,7 +42,7 @@ COMMANDS: Final = {
         "caudal.cli.models", "models_group", "List and show the models whose shape is known."
     ),
     "offers": CommandEntry(
-        "caudal.cli.offers", "offers_command", "List what can be rented, cheapest first."
+        "caudal.cli.offers", "offers_group", "List what can be rented, cheapest first."
     ),
     "accuracy": CommandEntry(
         "caudal.cli.accuracy", "accuracy_group", "Judge the predictions by measured rows."

@@ -18,13 +18,18 @@ _OPTIONS: Final[dict[str, Option]] = {
         help="us, eu, asia …, a country, or a provider's region; may be repeated.",
     ),
     "providers": click.option(
-        "--provider", "providers", multiple=True, metavar="NAME", help="Only from these providers."
+        "--provider",
+        "providers",
+        multiple=True,
+        metavar="NAME",
+        help="Only from these providers; '!aws' is all but this one. May be repeated.",
     ),
     "without": click.option(
         "--without-provider", "without", multiple=True, metavar="NAME", help="Not from these."
     ),
     "terms": click.option(
         "--term",
+        "--kind",
         "terms",
         multiple=True,
         type=click.Choice([term.value for term in Term]),
@@ -50,3 +55,10 @@ _OPTIONS: Final[dict[str, Option]] = {
 
 
 offer_options = option_group(_OPTIONS, name="query", build=offer_query)
+
+database_option: Final = click.option(
+    "--database",
+    metavar="PATH|URL",
+    help="Offers of your own: a SQLite file or postgresql://… "
+    "Default: CAUDAL_DATABASE_URL, else the user's data folder.",
+)

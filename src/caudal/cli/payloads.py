@@ -2,10 +2,13 @@
 
 from caudal.cli.accuracy import MemoryAccuracyDocument
 from caudal.cli.accuracy_speed import SpeedAccuracyDocument
+from caudal.cli.offers_import import ImportDocument
+from caudal.cli.offers_sources import RefreshDocument, SourcesDocument
 from caudal.documents.fit import FitDocument
 from caudal.documents.gpus import GpuDocument
 from caudal.documents.models import ModelDocument, ModelListDocument
 from caudal.documents.offers import OfferDocument
+from caudal.documents.offers_history import HistoryDocument
 from caudal.documents.plan import PlanDocument
 
 PAYLOADS: dict[str, type] = {
@@ -17,6 +20,10 @@ PAYLOADS: dict[str, type] = {
     "models list": ModelListDocument,
     "models show": ModelDocument,
     "offers": OfferDocument,
+    "offers history": HistoryDocument,
+    "offers import": ImportDocument,
+    "offers refresh": RefreshDocument,
+    "offers sources": SourcesDocument,
     "accuracy memory": MemoryAccuracyDocument,
     "accuracy speed": SpeedAccuracyDocument,
 }

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Final
 
 from caudal.facts.gpus import gpu_catalogue
-from caudal.offers.book import OfferBook, SourceReport
+from caudal.offers.book import OfferBook, Selection, SourceReport
 from caudal.offers.offer import DEFAULT_AGE_LIMITS, Age, Offer, Term
 from caudal.offers.query import OfferQuery
 from caudal.offers.terms import provider_id
@@ -57,12 +57,13 @@ def offer_query(
 
     An age beyond the limit for quoting admits such prices too: whoever names it, wants them.
     """
+    only, never = _wished(providers)
     beyond = max_price_age is not None and max_price_age > DEFAULT_AGE_LIMITS.stale_days
     return OfferQuery(
         regions=regions,
         terms=frozenset(Term(term) for term in terms) or None,
-        providers=frozenset(providers),
-        without_providers=frozenset(without),
+        providers=only,
+        without_providers=never | frozenset(without),
         max_usd_per_hour=max_price,
         max_usd_per_gpu_hour=max_gpu_price,
         oldest=Age.HISTORICAL if beyond else Age.STALE,
@@ -70,18 +71,34 @@ def offer_query(
     )
 
 
+def _wished(providers: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the providers wanted and those not wanted, written `!aws`; commas separate several."""
+    names = [name.strip() for text in providers for name in text.split(",") if name.strip()]
+    never = frozenset(name[1:].strip() for name in names if name.startswith("!"))
+    return frozenset(name for name in names if not name.startswith("!")), never
+
+
 def find_offers(
-    gpus: Sequence[str], query: OfferQuery, *, book: OfferBook, top: int = USUAL_ROWS
+    gpus: Sequence[str],
+    query: OfferQuery,
+    *,
+    book: OfferBook,
+    top: int = USUAL_ROWS,
+    sort: str = "",
 ) -> OfferDocument:
-    """Return the offers that pass, for any of the GPUs named.
+    """Return the offers that pass, for any of the GPUs named, in the order of `sort`.
+
+    A GPU may be written `H100|H200`. See `caudal.offers.sorting` for the orders; the usual one is
+    the price of a GPU-hour.
 
     Raises:
         UnknownProviderError, UnknownGpuError, UnknownRegionError: with the nearest names.
+        UnknownFieldError: there is no such order; the nearest are named.
         InfeasibleError: no offer passes; the message names the filter that binds.
     """
     check_providers(book, query)
     queries, notes = _queries(gpus, query)
-    found = _select(book, queries)
+    found = _select(book, queries, sort=sort)
     shown = tuple(
         PricedOffer(
             offer=offer,
@@ -89,7 +106,7 @@ def find_offers(
             age_days=offer.age_days(book.today),
             age=offer.age(book.today),
         )
-        for offer in found[:top]
+        for offer in found.first(top)
     )
     return OfferDocument(
         found=len(found), today=book.today, offers=shown, notes=notes, sources=book.sources
@@ -114,21 +131,25 @@ def _queries(gpus: Sequence[str], query: OfferQuery) -> tuple[list[OfferQuery], 
     if not gpus:
         return [query], ()
     queries, notes = [], []
-    for text in gpus:
+    for text in (name for several in gpus for name in several.split("|")):
         choice = gpu_catalogue().resolve(text)
-        counts = None if choice.counts is None else frozenset(choice.counts)
+        counts = query.counts if choice.counts is None else frozenset(choice.counts)
         ids = frozenset(spec.id for spec in choice.specs)
         queries.append(replace(query, gpu_ids=ids, counts=counts))
         notes.append(choice.note)
     return queries, tuple(dict.fromkeys(note for note in notes if note))
 
 
-def _select(book: OfferBook, queries: Sequence[OfferQuery]) -> list[Offer]:
-    """Return every offer that one of the queries admits, cheapest per GPU-hour first."""
-    found = {id(offer): offer for query in queries for offer in book.select(query)}
-    if not found:
+def _select(book: OfferBook, queries: Sequence[OfferQuery], *, sort: str) -> Selection:
+    """Return every offer that one of the queries admits, in the order asked for."""
+    found = book.find_any(queries)
+    if not len(found):
         reasons = [reason.text for query in queries if (reason := book.explain_empty(query))]
         raise InfeasibleError(
             " ".join(dict.fromkeys(reasons)), remedy="Drop or widen the filter that binds."
         )
-    return sorted(found.values(), key=lambda offer: offer.price_usd_per_gpu_hour)
+    if not sort:
+        return found
+    from caudal.offers.sorting import sort_figures  # noqa: PLC0415 - loads the room of speed
+
+    return found.order_by(sort_figures(book, sort))

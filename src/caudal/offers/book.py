@@ -1,6 +1,6 @@
 """All offers on one page: select, find the cheapest, and say why a selection is empty."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -141,11 +141,24 @@ class OfferBook:
 
     parts: tuple[BookPart, ...]
     today: date
+    read_from: tuple[SourceReport, ...] = ()  # where the parts are not the sources
 
     @cached_property
     def sources(self) -> tuple[SourceReport, ...]:
         """Return what each source contributed."""
-        return tuple(part.report for part in self.parts)
+        return self.read_from or tuple(part.report for part in self.parts)
+
+    def with_offers(self, offers: Sequence[Offer]) -> "OfferBook":
+        """Return a book of the same sources with other offers, such as at other rates."""
+        batch = OfferBatch(
+            source="", title="", licence="", offers=tuple(offers), set_aside=self.set_aside
+        )
+        return OfferBook(parts=(_part(batch),), today=self.today, read_from=self.sources)
+
+    def has_currency(self, currencies: Container[str]) -> bool:
+        """Return whether a price is in one of these currencies; builds no offer."""
+        names = self._names("currency")
+        return any(name in currencies for name in names)
 
     @cached_property
     def offers(self) -> tuple[Offer, ...]:

@@ -1,0 +1,100 @@
+"""The options of `caudal offers` beyond those it shares with `plan`."""
+
+from dataclasses import replace
+from typing import Final
+
+import click
+
+from caudal.cli.option_groups import Option, option_group
+from caudal.cli.quantity_types import BANDWIDTH, DURATION, FRACTION, SIZE, WrittenQuantity
+from caudal.offers.query import OfferQuery
+from caudal.vocabulary.quantities import parse_gpu_counts
+from caudal.vocabulary.units import Bytes, BytesPerSecond, Seconds
+
+BILLING_UNITS: Final = {"per-second": 1.0, "per-minute": 60.0, "per-hour": 3600.0}
+_COUNTS: Final = WrittenQuantity("counts", lambda text: parse_gpu_counts(text, name=""))
+
+_OPTIONS: Final[dict[str, Option]] = {
+    "counts": click.option(
+        "--count", "counts", type=_COUNTS, help="GPUs in the instance: 8, 1..8 or 1,2,4."
+    ),
+    "fp8": click.option("--fp8", is_flag=True, help="Only GPUs that multiply FP8 natively."),
+    "nvlink": click.option(
+        "--nvlink", is_flag=True, help="Only where GPUs are joined by more than PCIe."
+    ),
+    "min_total_memory": click.option(
+        "--min-total-memory", type=SIZE, help="GPU memory of the whole instance: 160GB."
+    ),
+    "min_bandwidth": click.option(
+        "--min-bandwidth", type=BANDWIDTH, help="Memory bandwidth of one GPU: 3TB/s."
+    ),
+    "countries": click.option(
+        "--country", "countries", multiple=True, metavar="DE,FR", help="Only in these countries."
+    ),
+    "billing": click.option(
+        "--billing",
+        type=click.Choice(list(BILLING_UNITS)),
+        help="Time is billed in units of at most this.",
+    ),
+    "max_cold_start": click.option(
+        "--max-cold-start", type=DURATION, help="From a start to a running machine: 5min."
+    ),
+    "min_reliability": click.option(
+        "--min-reliability", type=FRACTION, help="The marketplace's own score: 99%."
+    ),
+    "verified": click.option(
+        "--verified", is_flag=True, help="Only hosts that the marketplace vouches for."
+    ),
+    "in_stock": click.option(
+        "--in-stock", is_flag=True, help="Not those of which the list has too few."
+    ),
+}
+
+
+class Narrowing:
+    """What the options add to a query."""
+
+    __slots__ = ("_countries", "_fields")
+
+    def __init__(self, countries: tuple[str, ...], fields: dict[str, object]) -> None:
+        self._countries, self._fields = countries, fields
+
+    def of(self, query: OfferQuery) -> OfferQuery:
+        """Return the query with these filters too."""
+        regions = (*query.regions, *self._countries)
+        return replace(query, regions=regions, **self._fields)  # type: ignore[arg-type]
+
+
+def _narrowing(
+    *,
+    counts: tuple[int, ...] | None,
+    fp8: bool,
+    nvlink: bool,
+    min_total_memory: Bytes | None,
+    min_bandwidth: BytesPerSecond | None,
+    countries: tuple[str, ...],
+    billing: str | None,
+    max_cold_start: Seconds | None,
+    min_reliability: float | None,
+    verified: bool,
+    in_stock: bool,
+) -> Narrowing:
+    named = tuple(name.strip() for text in countries for name in text.split(",") if name.strip())
+    return Narrowing(
+        named,
+        {
+            "counts": None if counts is None else frozenset(counts),
+            "native_fp8": fp8,
+            "fast_link": nvlink,
+            "min_total_memory_bytes": min_total_memory,
+            "min_memory_bytes_per_s": min_bandwidth,
+            "max_billing_unit_s": None if billing is None else Seconds(BILLING_UNITS[billing]),
+            "max_cold_start_s": max_cold_start,
+            "min_reliability": min_reliability,
+            "verified_only": verified,
+            "in_stock_only": in_stock,
+        },
+    )
+
+
+narrowing_options = option_group(_OPTIONS, name="narrowing", build=_narrowing)
