@@ -1,15 +1,16 @@
 """`caudal fit`: whether a model fits on a GPU, and where its memory goes."""
 
+from pathlib import Path
+
 import click
 
 from caudal.cli.failures import failure_of, print_failure
 from caudal.cli.fit_text import fit_sections
-from caudal.cli.model_options import HOW_MODELS_ARE_NAMED, model_options
+from caudal.cli.model_options import HOW_MODELS_ARE_NAMED, NamedModel, named_model_options
 from caudal.cli.output import print_document, print_sections, terminal_width
 from caudal.cli.quantity_types import HOW_QUANTITIES_ARE_WRITTEN, LENGTH, SIZE
 from caudal.cli.teaching import TaughtCommand
 from caudal.documents.fit import FitAsked, answer_fit_question
-from caudal.facts.model import ModelSpec
 from caudal.vocabulary.units import Bytes, Tokens
 
 
@@ -23,6 +24,7 @@ from caudal.vocabulary.units import Bytes, Tokens
         ),
         ("caudal fit ./my-model/ --gpu rtx4090:2 --tp 2 --free 21.3GiB", "cards already in use"),
         ("caudal fit qwen3-32b --precision int4 --context 32k", "on which cards at all"),
+        ("caudal fit --log vllm.log", "what the engine measured, beside the prediction"),
     ),
     notes=(
         HOW_MODELS_ARE_NAMED,
@@ -33,7 +35,7 @@ from caudal.vocabulary.units import Bytes, Tokens
         ),
     ),
 )
-@model_options
+@named_model_options
 @click.option(
     "--gpu", "gpus", multiple=True, metavar="GPU[:N]", help="H100, H100:2, H100:1..8; repeatable."
 )
@@ -52,13 +54,19 @@ from caudal.vocabulary.units import Bytes, Tokens
 @click.option("--pp", type=click.IntRange(1, 4096), help="Stages that share the stack.")
 @click.option("--eager", is_flag=True, help="Without CUDA graphs.")
 @click.option("--free", type=SIZE, help="What is free on each card now: 21.3GiB.")
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="An engine's start-up log: measured beside predicted.",
+)
 @click.option("--explain", is_flag=True, help="Derive the memory term by term.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def fit_command(
     context_of_click: click.Context,
     *,
-    model: ModelSpec,
+    named: NamedModel,
     gpus: tuple[str, ...],
     precision: str,
     kv_precision: str | None,
@@ -69,12 +77,18 @@ def fit_command(
     pp: int | None,
     eager: bool,
     free: Bytes | None,
+    log: Path | None,
     explain: bool,
     as_json: bool,
 ) -> None:
     """Say whether MODEL fits on a GPU, term by term."""
+    if log is not None:
+        from caudal.cli.fit_log import show_fit_log  # noqa: PLC0415 - 20 ms that no other use needs
+
+        show_fit_log(log, named=named, gpus=gpus, precision=precision, as_json=as_json)
+        return
     asked = FitAsked(
-        model=model,
+        model=named.spec(),
         gpus=gpus,
         precision=precision,
         kv_precision=kv_precision,

@@ -4,6 +4,7 @@
     ├── InvalidInputError        invalid      what was given cannot be meant
     │   ├── InvalidQuantityError     a quantity that does not parse, or has the wrong unit
     │   ├── InvalidModelFileError    a model file that is damaged, absurd or contradictory
+    │   ├── InvalidLogError          a start-up log that states nothing, or is no engine's
     │   ├── InvalidFactError         a row of our own or imported data that is out of range
     │   ├── InvalidLayoutError       a parallel layout that the model does not allow
     │   └── ContradictoryOptionsError
@@ -65,6 +66,12 @@ class InvalidModelFileError(InvalidInputError):
     """A model file is damaged, absurd or contradicts itself; the message names file and field."""
 
     code = "invalid-model-file"
+
+
+class InvalidLogError(InvalidInputError):
+    """A start-up log is no known engine's, or states no term of memory."""
+
+    code = "invalid-log"
 
 
 class InvalidFactError(InvalidInputError):

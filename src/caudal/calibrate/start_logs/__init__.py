@@ -1,0 +1,1 @@
+"""Start-up logs of serving engines: text to measured terms, and these beside the predicted ones."""
