@@ -33,7 +33,13 @@ class InvalidScenarioError(InvalidInputError):
     code = "invalid-scenario"
 
 
-class InvalidTraceError(InvalidInputError):
-    """A trace file cannot be read; the message names file and line."""
+class NoSpeedError(InfeasibleError):
+    """The maker of a GPU publishes no rate from which a step's time follows."""
 
-    code = "invalid-trace"
+    code = "no-speed"
+
+    def __init__(self, gpu: str) -> None:
+        super().__init__(
+            f"The maker of {gpu} publishes no rate from which a step's time follows.",
+            remedy="Choose another GPU; caudal gpus shows which rates are known.",
+        )

@@ -17,8 +17,8 @@ class StepTimes:
 
     `B` decoding sequences whose contexts, the new token included, sum to `S`:
     `decode[B] + context[B] · S`. A step of `n` prompt tokens alone: `prefill[n] + pair · pairs`;
-    beside a decoding batch `mixed[n] + mixed_pair · pairs` on top of the decode step. `pairs`
-    counts a new token and one it looks at.
+    beside a decoding batch `mixed[n] + mixed_pair · pairs` on top of the decode step, and never
+    less than the prompt tokens alone. `pairs` counts a new token and one it looks at.
     """
 
     decode: Integers  # [sequences + 1]

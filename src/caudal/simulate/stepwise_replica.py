@@ -215,14 +215,16 @@ class ReplicaState:
         times = self.setup.times
         tokens = sum(task.chunk for task in self.chunks)
         half_pairs = sum(task.chunk * (2 * task.computed + task.chunk) for task in self.chunks)
+        alone = int(times.prefill[tokens]) + (half_pairs * times.pair_q10 >> PAIR_SHIFT)
         if not self.batch:
-            return int(times.prefill[tokens]) + (half_pairs * times.pair_q10 >> PAIR_SHIFT)
+            return alone
         size = len(self.batch)
         context = sum(task.computed + 1 for task in self.batch)
         decode = int(times.decode[size]) + int(times.context[size]) * context
         if not self.chunks:
             return decode
-        return decode + int(times.mixed[tokens]) + (half_pairs * times.mixed_pair_q10 >> PAIR_SHIFT)
+        beside = int(times.mixed[tokens]) + (half_pairs * times.mixed_pair_q10 >> PAIR_SHIFT)
+        return max(decode + beside, alone)
 
     def _decoding(self) -> list[Task]:
         return [task for task in self.running if task.decoding]

@@ -128,9 +128,10 @@ static int admit(Engine *e, Replica *r, Step *step, i64 time) {
 static i64 step_time(const Replica *r, const Step *step) {
     const Pool *p = r->pool;
     i64 decode = p->decode[r->sequences] + p->context[r->sequences] * (r->context + r->sequences);
-    if (r->plan == MIXED)
-        return decode + p->mixed[step->tokens] + ((step->half_pairs * p->mixed_pair_q) >> HALF_PAIR_SHIFT);
-    return p->prefill[step->tokens] + ((step->half_pairs * p->pair_q) >> HALF_PAIR_SHIFT);
+    i64 alone = p->prefill[step->tokens] + ((step->half_pairs * p->pair_q) >> HALF_PAIR_SHIFT);
+    if (r->plan != MIXED) return alone;
+    i64 both = decode + p->mixed[step->tokens] + ((step->half_pairs * p->mixed_pair_q) >> HALF_PAIR_SHIFT);
+    return both > alone ? both : alone;
 }
 
 static i64 stretch(const Engine *e, const Replica *r, int preempted) {
