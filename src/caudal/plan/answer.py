@@ -8,6 +8,7 @@ from caudal.offers.book import OfferBook
 from caudal.offers.offer import Age, Offer
 from caudal.plan.candidate import Candidate
 from caudal.plan.cost import full_price
+from caudal.plan.currency import offers_at
 from caudal.plan.gates import Gates
 from caudal.plan.operation import operation_of, tokens_per_month
 from caudal.plan.question import Question
@@ -28,7 +29,7 @@ def plan_deployment(question: Question, *, book: OfferBook, today: date) -> Plan
 
     A report without rows is an answer: its `binding_gate` names what stood in the way.
     """
-    offers = book.select(question.offers)
+    offers = offers_at(book.select(question.offers), question.rates)
     gates = Gates()
     search = Search(question, gates, _gpu_rows(question, offers))
     search.run()

@@ -37,6 +37,7 @@ class BreakEven:
     y_title: str
     lines: tuple[Line, ...]
     log_x: bool = False
+    log_y: bool = False
 
 
 def term_against_hourly(
@@ -186,6 +187,7 @@ def own_against_api(
         y_title=f"USD {period}",
         lines=tuple(lines),
         log_x=True,
+        log_y=True,
     )
 
 

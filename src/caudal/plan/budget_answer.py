@@ -23,6 +23,7 @@ from caudal.plan.comparisons import (
     term_break_evens,
     zero_break_evens,
 )
+from caudal.plan.currency import offers_at
 from caudal.plan.not_to_rent import advice_against
 from caudal.plan.position import Bill, Position, bill_of
 from caudal.plan.question import Question
@@ -60,7 +61,9 @@ def plan_budget(
             f"Row {wishes.row} does not serve at {wishes.utilisation:.0%} of what it can carry.",
             remedy="Raise --utilisation, or choose another --row.",
         )
-    offers = book.select(replace(question.offers, terms=None, fractions=False))
+    offers = offers_at(
+        book.select(replace(question.offers, terms=None, fractions=False)), question.rates
+    )
     return _report(bill, report, row, wishes, offers=offers, all_gpus=all_gpus)
 
 

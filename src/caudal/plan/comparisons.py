@@ -1,7 +1,7 @@
 """A bill beside other ways to pay for the same: by the hour, on spot, at an API, not at night."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from caudal.facts.api_prices import prices_for
 from caudal.offers.hosting import hosting_problem
@@ -18,7 +18,7 @@ from caudal.plan.cost import full_price
 from caudal.plan.position import Bill
 from caudal.plan.report import PlanRow
 from caudal.plan.spot_tier import Mix, SpotRisk, mix_of
-from caudal.plan.use import HOURS_PER_DAY
+from caudal.plan.use import Use
 from caudal.traffic.workload import Mode
 from caudal.vocabulary.units import Seconds
 
@@ -155,7 +155,7 @@ def api_break_even(bill: Bill, *, cached_share: float) -> BreakEven | None:
     """Return the tokens at which the rental costs what an API would, None if no price is known."""
     days = bill.period_days
     return own_against_api(
-        own_usd=bill.usd,
+        own_usd=float(bill.price.usd_before_tax),
         prices=prices_for(bill.position.model),
         input_tokens=bill.day.input_tokens * days,
         output_tokens=bill.day.output_tokens * days,
@@ -171,8 +171,7 @@ def zero_break_evens(
     """Yield the busy hours a day up to which stopping in between is cheaper."""
     if rents.hourly is None:
         return
-    always = replace(bill.position.use, hours_per_day=HOURS_PER_DAY, days=None, starts=None)
-    whole = full_price(bill.position.offer, always, instances=bill.price.instances)
+    whole = full_price(bill.position.offer, Use(), instances=bill.price.instances)
     cold = wishes.risk.restart_s if wishes.cold_start_s is None else wishes.cold_start_s
     yield zero_against_always_on(
         usd_per_hour=rents.hourly.usd_per_hour,

@@ -17,6 +17,7 @@ from caudal.vocabulary.money import Usd, UsdPerMonth
 from caudal.vocabulary.units import GB, SECONDS_PER_HOUR, Bytes
 
 _ZERO: Final = Decimal(0)
+_VAT: Final = "VAT"
 _LONG_SESSION_HOURS: Final = 24  # chosen: minima of metered offers are minutes or an hour
 
 
@@ -37,6 +38,7 @@ class CostItem:
 class FullPrice:
     """What a rental costs in a period, itemised; `unknown` is what no item could be made of."""
 
+    usd: Usd  # all items together
     items: tuple[CostItem, ...]
     unknown: tuple[str, ...]
     notes: tuple[str, ...]
@@ -47,9 +49,9 @@ class FullPrice:
     month_hours: Decimal  # by which this offer's months are counted
 
     @property
-    def usd(self) -> Usd:
-        """Return the sum of all items."""
-        return Usd(sum((item.usd for item in self.items), _ZERO))
+    def usd_before_tax(self) -> Usd:
+        """Return the total without the line for VAT, as API prices are listed."""
+        return Usd(_total([item for item in self.items if item.name != _VAT]))
 
     @property
     def usd_per_day(self) -> Usd:
@@ -119,6 +121,7 @@ def full_price(
     items += _egress_items(rental)
     items += _tax_items(rental, items)
     return FullPrice(
+        usd=Usd(_total(items)),
         items=tuple(items),
         unknown=tuple(unknown),
         notes=tuple(_notes(rental)),
@@ -287,7 +290,7 @@ def egress_of(terms: RentTerms, sent: Bytes, *, instances: int) -> Decimal:
 def _tax_items(rental: _Rental, before: list[CostItem]) -> Iterator[CostItem]:
     percent = rental.use.vat_percent
     if percent is not None and rental.offer.tax != "included":
-        yield _item("VAT", percent, "%", _total(before) / 100, basis="on the lines above, as asked")
+        yield _item(_VAT, percent, "%", _total(before) / 100, basis="on the lines above, as asked")
 
 
 def _notes(rental: _Rental) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """From what a user gave to one complete question, with every assumption written down."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from math import isfinite
@@ -66,6 +67,7 @@ class Question:
     budget_usd_per_month: Decimal | None = None  # or for the days of `use`
     top: int = 10
     use: Use = field(default_factory=Use)
+    rates: Mapping[str, Decimal] = field(default_factory=dict)  # dollars a unit, the user's own
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -246,6 +248,7 @@ class Wishes:
     budget_usd_per_month: Decimal | None = None  # or for the days of `use`
     top: int = 10
     use: Use = field(default_factory=Use)
+    rates: Mapping[str, Decimal] = field(default_factory=dict)  # dollars a unit, the user's own
     notes: tuple[str, ...] = ()
 
 
@@ -301,6 +304,7 @@ def build_question(
         budget_usd_per_month=wishes.budget_usd_per_month,
         top=wishes.top,
         use=wishes.use,
+        rates=wishes.rates,
         assumptions=tuple(assumptions),
         notes=wishes.notes,
     )
