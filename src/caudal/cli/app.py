@@ -32,6 +32,11 @@ COMMANDS: Final = {
     "plan": CommandEntry(
         "caudal.cli.plan", "plan_command", "Rank the cheapest ways to serve MODEL within the SLO."
     ),
+    "budget": CommandEntry(
+        "caudal.cli.budget",
+        "budget_command",
+        "Turn MODEL and its traffic into money, and say what moves it.",
+    ),
     "fit": CommandEntry(
         "caudal.cli.fit", "fit_command", "Say whether MODEL fits on a GPU, term by term."
     ),
@@ -49,6 +54,11 @@ COMMANDS: Final = {
     ),
     "serve": CommandEntry(
         "caudal.cli.serve", "serve_command", "Serve the pages and the HTTP API until interrupted."
+    ),
+    "mcp": CommandEntry(
+        "caudal.cli.mcp",
+        "mcp_command",
+        "Offer fit, plan and offers as tools to an assistant (MCP).",
     ),
     "completion": CommandEntry(
         "caudal.cli.completion", "completion_command", "Print the completion script of SHELL."

@@ -4,6 +4,7 @@ from caudal.cli.accuracy import MemoryAccuracyDocument
 from caudal.cli.accuracy_speed import SpeedAccuracyDocument
 from caudal.cli.offers_import import ImportDocument
 from caudal.cli.offers_sources import RefreshDocument, SourcesDocument
+from caudal.documents.budget import BudgetDocument
 from caudal.documents.fit import FitDocument
 from caudal.documents.fit_log import FitLogDocument
 from caudal.documents.gpus import GpuDocument
@@ -14,6 +15,7 @@ from caudal.documents.plan import PlanDocument
 
 PAYLOADS: dict[str, type] = {
     "plan": PlanDocument,
+    "budget": BudgetDocument,
     "fit": FitDocument,
     "fit log": FitLogDocument,
     "gpus list": GpuDocument,

@@ -5,7 +5,8 @@ from typing import Final
 import click
 
 from caudal.cli.option_groups import Option, option_group
-from caudal.cli.quantity_types import AMOUNT, BUDGET, DURATION, LENGTH, RATE
+from caudal.cli.quantity_types import AMOUNT, BUDGET, DURATION, LENGTH
+from caudal.cli.use_options import RATE_OR_EXCHANGE, one_rate
 from caudal.documents.plan import MOST_ROWS, PERCENTILES, stated_objectives, stated_wishes
 from caudal.plan.question import Traffic
 from caudal.traffic.slo import Metric, Objective
@@ -62,7 +63,13 @@ traffic_options = option_group(
         "output_tokens": click.option(
             "--output", "output_tokens", type=LENGTH, help="Mean tokens out."
         ),
-        "rate": click.option("--rate", type=RATE, help="Requests: 5/s, 300/min, 1M/day."),
+        "rate": click.option(
+            "--rate",
+            type=RATE_OR_EXCHANGE,
+            multiple=True,
+            callback=one_rate,
+            help="Requests: 5/s, 300/min, 1M/day. Or an exchange rate beside it: EUR=1.08.",
+        ),
         "users": click.option(
             "--users", type=click.IntRange(min=1), help="Users waiting for an answer at once."
         ),

@@ -5,11 +5,13 @@ rent and what it costs, the second what it is expected to do.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from caudal.cli.figures import age_text, figure, gibibytes, marks_used, ranged
 from caudal.cli.table import Column, bullets, render_table, wrap_text
 from caudal.plan.report import DerivationStep, GateReport, Latency, PlanReport, PlanRow
+from caudal.plan.use import Use
 from caudal.traffic.slo import Metric
 from caudal.traffic.workload import Mode, Workload
 from caudal.vocabulary.estimate import Estimate
@@ -36,7 +38,8 @@ def report_text(report: PlanReport, *, width: int) -> Iterator[tuple[str, str]]:
     yield "", question_text(report, width=width)
     if report.rows:
         rows = [_rent_cells(row) for row in report.rows]
-        yield "What to rent, cheapest first", render_table(RENT_COLUMNS, rows, width=width)
+        columns = _rent_columns(report.use)
+        yield "What to rent, cheapest first", render_table(columns, rows, width=width)
         yield "What it is expected to do", _delivery_table(report.rows, width=width)
         yield "", "\n".join(wrap_text(_legend(report), width))
     warnings = list(_row_warnings(report.rows))
@@ -112,6 +115,17 @@ def precision_text(row: PlanRow) -> str:
     return row.serving.weight_format.name + ("" if kept in {"bf16", "fp16"} else f", KV {kept}")
 
 
+def _rent_columns(use: Use) -> tuple[Column, ...]:
+    """Return the columns with what the price is for: a month, or the days asked about."""
+    if use.days is None:
+        return RENT_COLUMNS
+    title = f"$/{use.days:f} d"
+    return tuple(
+        replace(column, title=title) if column.title == "$/month" else column
+        for column in RENT_COLUMNS
+    )
+
+
 def _rent_cells(row: PlanRow) -> list[str]:
     price = row.price
     paid = price.gpus_paid
@@ -125,7 +139,7 @@ def _rent_cells(row: PlanRow) -> list[str]:
         layout_text(row),
         " ".join(part for part in (price.offer.provider, region, price.offer.term.value) if part),
         f"{cents(price.usd_per_gpu_hour):,}",
-        f"{price.usd_per_month:,.0f}",
+        f"{cents(price.full.usd):,.0f}",
         format_money(price.usd_per_million_tokens).removeprefix("$"),
         age_text(price.age_days),
     ]
