@@ -13,7 +13,7 @@ from caudal.cli.output import print_text
 from caudal.cli.quantity_types import WrittenQuantity
 from caudal.cli.teaching import TaughtCommand
 from caudal.vocabulary import quantities
-from caudal.vocabulary.errors import InvalidInputError, UnavailableError
+from caudal.vocabulary.errors import InvalidInputError, MissingExtraError, UnavailableError
 from caudal.vocabulary.units import RequestsPerSecond
 
 if TYPE_CHECKING:
@@ -24,12 +24,6 @@ PORT: Final = 8722
 UNLIMITED: Final = "off"
 WAITING: Final = 2048  # connections that may wait; uvicorn's own number
 SHUTDOWN_SECONDS: Final = 10  # chosen: as long as the longest answers in progress may take
-
-
-class MissingExtraError(UnavailableError):
-    """A command needs packages that a plain installation leaves out."""
-
-    code = "missing-extra"
 
 
 class PortTakenError(UnavailableError):

@@ -7,10 +7,10 @@ from datetime import date
 from starlette.requests import Request
 
 from caudal.documents.clock import today
+from caudal.documents.served_models import ServedModels
 from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.model import ModelSpec
 from caudal.facts.models import model_catalogue
-from caudal.http.model_names import ServedModels
 from caudal.http.settings import ServerSettings
 from caudal.http.work import Workshop
 from caudal.offers.book import OfferBook

@@ -17,7 +17,8 @@
     ├── InfeasibleError          infeasible   nothing meets what was asked
     │   └── DoesNotFitError
     └── UnavailableError         unavailable  a source or file that cannot be reached now
-        └── ModelNotDownloadedError
+        ├── ModelNotDownloadedError
+        └── MissingExtraError        a package that a plain installation leaves out
 
 A door maps `kind` to an exit code or an HTTP status; `code` is stable and meant for machines.
 Each code is explained in docs/errors.md.
@@ -165,6 +166,12 @@ class ModelNotDownloadedError(UnavailableError):
     """A hub id names a model that is neither in the catalogue nor on this machine."""
 
     code = "model-not-downloaded"
+
+
+class MissingExtraError(UnavailableError):
+    """A package is needed that a plain installation leaves out; the remedy names the extra."""
+
+    code = "missing-extra"
 
 
 def nearest_names(name: str, known: Iterable[str], *, most: int = 5) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ class ServedModels:
         raise UnknownModelError(
             wanted,
             known=[known.short_name for known in catalogue.entries],
-            hint="This server knows the models of /api/v1/models and those whose config.json or "
+            hint="This server knows the models of its catalogue and those whose config.json or "
             "GGUF header is uploaded; if only the size is known, use params.",
         )
 
