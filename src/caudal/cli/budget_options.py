@@ -6,9 +6,7 @@ import click
 
 from caudal.cli.option_groups import Option, option_group
 from caudal.cli.quantity_types import AMOUNT, DURATION, FRACTION
-from caudal.plan.budget_report import BudgetWishes
-from caudal.plan.spot_tier import SpotRisk
-from caudal.vocabulary.units import Seconds
+from caudal.documents.budget import stated_money
 
 _OPTIONS: Final[dict[str, Option]] = {
     "row": click.option(
@@ -51,39 +49,6 @@ _OPTIONS: Final[dict[str, Option]] = {
         "--region-availability", type=FRACTION, help="Of one region. Default: 99.99%."
     ),
 }
-
-
-def stated_money(
-    *,
-    row: int,
-    utilisation: float | None,
-    batch_share: float | None,
-    cached_share: float | None,
-    spot_life: Seconds | None,
-    restart_time: Seconds | None,
-    drain_time: Seconds | None,
-    starts_per_day: float,
-    failure_time: Seconds | None,
-    repair_time: Seconds | None,
-    region_availability: float | None,
-) -> BudgetWishes:
-    """Return the wishes as stated; what was not said is as usual, and listed as assumed."""
-    usual = SpotRisk()
-    return BudgetWishes(
-        row=row,
-        utilisation=1.0 if utilisation is None else utilisation,
-        risk=SpotRisk(
-            life_s=usual.life_s if spot_life is None else spot_life,
-            restart_s=usual.restart_s if restart_time is None else restart_time,
-            drain_s=usual.drain_s if drain_time is None else drain_time,
-        ),
-        batch_share=batch_share or 0.0,
-        cached_share=cached_share or 0.0,
-        starts_per_day=starts_per_day,
-        failure_s=failure_time,
-        repair_s=repair_time,
-        region_availability=region_availability,
-    )
 
 
 budget_options = option_group(_OPTIONS, name="money", build=stated_money)

@@ -1,17 +1,15 @@
 """The options of `caudal offers` beyond those it shares with `plan`."""
 
-from dataclasses import replace
 from typing import Final
 
 import click
 
 from caudal.cli.option_groups import Option, option_group
 from caudal.cli.quantity_types import BANDWIDTH, DURATION, FRACTION, SIZE, WrittenQuantity
+from caudal.documents.offers import BILLING_UNITS, narrowed
 from caudal.offers.query import OfferQuery
 from caudal.vocabulary.quantities import parse_gpu_counts
-from caudal.vocabulary.units import Bytes, BytesPerSecond, Seconds
 
-BILLING_UNITS: Final = {"per-second": 1.0, "per-minute": 60.0, "per-hour": 3600.0}
 _COUNTS: Final = WrittenQuantity("counts", lambda text: parse_gpu_counts(text, name=""))
 
 _OPTIONS: Final[dict[str, Option]] = {
@@ -54,47 +52,18 @@ _OPTIONS: Final[dict[str, Option]] = {
 class Narrowing:
     """What the options add to a query."""
 
-    __slots__ = ("_countries", "_fields")
+    __slots__ = ("_filters",)
 
-    def __init__(self, countries: tuple[str, ...], fields: dict[str, object]) -> None:
-        self._countries, self._fields = countries, fields
+    def __init__(self, filters: dict[str, object]) -> None:
+        self._filters = filters
 
     def of(self, query: OfferQuery) -> OfferQuery:
         """Return the query with these filters too."""
-        regions = (*query.regions, *self._countries)
-        return replace(query, regions=regions, **self._fields)  # type: ignore[arg-type]
+        return narrowed(query, **self._filters)  # type: ignore[arg-type]  # the options' own types
 
 
-def _narrowing(
-    *,
-    counts: tuple[int, ...] | None,
-    fp8: bool,
-    nvlink: bool,
-    min_total_memory: Bytes | None,
-    min_bandwidth: BytesPerSecond | None,
-    countries: tuple[str, ...],
-    billing: str | None,
-    max_cold_start: Seconds | None,
-    min_reliability: float | None,
-    verified: bool,
-    in_stock: bool,
-) -> Narrowing:
-    named = tuple(name.strip() for text in countries for name in text.split(",") if name.strip())
-    return Narrowing(
-        named,
-        {
-            "counts": None if counts is None else frozenset(counts),
-            "native_fp8": fp8,
-            "fast_link": nvlink,
-            "min_total_memory_bytes": min_total_memory,
-            "min_memory_bytes_per_s": min_bandwidth,
-            "max_billing_unit_s": None if billing is None else Seconds(BILLING_UNITS[billing]),
-            "max_cold_start_s": max_cold_start,
-            "min_reliability": min_reliability,
-            "verified_only": verified,
-            "in_stock_only": in_stock,
-        },
-    )
+def _narrowing(**filters: object) -> Narrowing:
+    return Narrowing(filters)
 
 
 narrowing_options = option_group(_OPTIONS, name="narrowing", build=_narrowing)

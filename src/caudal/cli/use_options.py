@@ -8,23 +8,10 @@ import click
 
 from caudal.cli.option_groups import Option, option_group
 from caudal.cli.quantity_types import BANDWIDTH, FRACTION, RATE, SIZE, WrittenQuantity
-from caudal.plan.use import Use
+from caudal.documents.use import parse_number, stated_use
 from caudal.vocabulary.errors import ContradictoryOptionsError, InvalidQuantityError
-from caudal.vocabulary.units import Bytes, BytesPerSecond
 
 _EXCHANGE: Final = "caudal.exchange-rates"  # the key in click's context
-
-
-def parse_number(text: str) -> Decimal:
-    """Return a plain decimal number.
-
-    Raises:
-        InvalidQuantityError: it is none.
-    """
-    cleaned = text.strip()
-    if not cleaned.replace(".", "", 1).isdigit() or not cleaned.isascii() or len(cleaned) > 12:
-        raise InvalidQuantityError(f"{text!r} is no number.", remedy="Write 7 or 7.5.")
-    return Decimal(cleaned)
 
 
 def parse_rate_or_exchange(text: str) -> tuple[str, Decimal] | float:
@@ -93,35 +80,6 @@ _OPTIONS: Final[dict[str, Option]] = {
     "discount": click.option("--discount", type=FRACTION, help="Negotiated, on instances: 10%."),
     "vat": click.option("--vat", type=FRACTION, help="Add a line for tax: 19%."),
 }
-
-
-def stated_use(
-    *,
-    hours_per_day: Decimal | None,
-    days: Decimal | None,
-    starts: int | None,
-    data_out: Bytes | None,
-    disk: Bytes | None,
-    download_rate: BytesPerSecond | None,
-    discount: float | None,
-    vat: float | None,
-) -> Use:
-    """Return the use as stated; what was not said is a machine that is always on."""
-    usual = Use()
-    return Use(
-        hours_per_day=usual.hours_per_day if hours_per_day is None else hours_per_day,
-        days=days,
-        starts=starts,
-        data_out_bytes=data_out or usual.data_out_bytes,
-        disk_bytes=disk or usual.disk_bytes,
-        download_bytes_per_s=download_rate,
-        discount_percent=_percent(discount or 0.0),
-        vat_percent=None if vat is None else _percent(vat),
-    )
-
-
-def _percent(share: float) -> Decimal:
-    return Decimal(str(round(share * 100, 6)))
 
 
 use_options = option_group(_OPTIONS, name="use", build=stated_use)

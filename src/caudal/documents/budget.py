@@ -21,13 +21,14 @@ from caudal.plan.not_to_rent import Advice
 from caudal.plan.question import Traffic, Wishes, build_question
 from caudal.plan.redundancy import FailureRates, Redundancy
 from caudal.plan.report import PlanRow
-from caudal.plan.spot_tier import Mix
+from caudal.plan.spot_tier import Mix, SpotRisk
 from caudal.plan.token_money import Day, TokenPrices
 from caudal.plan.tornado import Tornado
 from caudal.plan.use import Use
 from caudal.traffic.slo import Objective, Slo
 from caudal.traffic.workload import Workload
 from caudal.vocabulary.money import Usd, UsdPerMonth
+from caudal.vocabulary.units import Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,39 @@ class BudgetAsked:
     query: OfferQuery = field(default_factory=OfferQuery)
     money: BudgetWishes = field(default_factory=BudgetWishes)
     currency: str | None = None  # to show the bill in beside dollars
+
+
+def stated_money(
+    *,
+    row: int = 1,
+    utilisation: float | None = None,
+    batch_share: float | None = None,
+    cached_share: float | None = None,
+    spot_life: Seconds | None = None,
+    restart_time: Seconds | None = None,
+    drain_time: Seconds | None = None,
+    starts_per_day: float = 8.0,
+    failure_time: Seconds | None = None,
+    repair_time: Seconds | None = None,
+    region_availability: float | None = None,
+) -> BudgetWishes:
+    """Return the wishes as stated; what was not said is as usual, and listed as assumed."""
+    usual = SpotRisk()
+    return BudgetWishes(
+        row=row,
+        utilisation=1.0 if utilisation is None else utilisation,
+        risk=SpotRisk(
+            life_s=usual.life_s if spot_life is None else spot_life,
+            restart_s=usual.restart_s if restart_time is None else restart_time,
+            drain_s=usual.drain_s if drain_time is None else drain_time,
+        ),
+        batch_share=batch_share or 0.0,
+        cached_share=cached_share or 0.0,
+        starts_per_day=starts_per_day,
+        failure_s=failure_time,
+        repair_s=repair_time,
+        region_availability=region_availability,
+    )
 
 
 def answer_budget(

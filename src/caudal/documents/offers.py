@@ -12,8 +12,10 @@ from caudal.offers.query import OfferQuery
 from caudal.offers.terms import provider_id
 from caudal.vocabulary.errors import InfeasibleError, UnknownNameError
 from caudal.vocabulary.money import UsdPerHour
+from caudal.vocabulary.units import Bytes, BytesPerSecond, Seconds
 
 USUAL_ROWS: Final = 20  # chosen: fits a screen
+BILLING_UNITS: Final = {"per-second": 1.0, "per-minute": 60.0, "per-hour": 3600.0}
 
 
 class UnknownProviderError(UnknownNameError):
@@ -68,6 +70,42 @@ def offer_query(
         max_usd_per_gpu_hour=max_gpu_price,
         oldest=Age.HISTORICAL if beyond else Age.STALE,
         max_age_days=max_price_age,
+    )
+
+
+def narrowed(
+    query: OfferQuery,
+    *,
+    counts: tuple[int, ...] | None = None,
+    fp8: bool = False,
+    nvlink: bool = False,
+    min_total_memory: Bytes | None = None,
+    min_bandwidth: BytesPerSecond | None = None,
+    countries: tuple[str, ...] = (),
+    billing: str | None = None,
+    max_cold_start: Seconds | None = None,
+    min_reliability: float | None = None,
+    verified: bool = False,
+    in_stock: bool = False,
+) -> OfferQuery:
+    """Return the query with the filters that only lists of offers have.
+
+    A country may be several, `DE,FR`.
+    """
+    named = tuple(name.strip() for text in countries for name in text.split(",") if name.strip())
+    return replace(
+        query,
+        regions=(*query.regions, *named),
+        counts=None if counts is None else frozenset(counts),
+        native_fp8=fp8,
+        fast_link=nvlink,
+        min_total_memory_bytes=min_total_memory,
+        min_memory_bytes_per_s=min_bandwidth,
+        max_billing_unit_s=None if billing is None else Seconds(BILLING_UNITS[billing]),
+        max_cold_start_s=max_cold_start,
+        min_reliability=min_reliability,
+        verified_only=verified,
+        in_stock_only=in_stock,
     )
 
 
