@@ -104,6 +104,8 @@ def serving_of(row: MemoryRow, model: ModelSpec) -> RowServing:
         speculative=bool(_DRAFTER.search(f"{row.text('quote')} {row.text('notes')}")),
         pooling=_POOLING.search(row.model) is not None,
         latent_as_heads=_latent_as_heads(row),
+        expands_latents=row.counts.get("mla_attn", 0) > 1,
+        flash_attention=row.flags.get("flash_attn"),
     )
     if printed is not None:
         name = "" if gpu is None else gpu.name

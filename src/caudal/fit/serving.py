@@ -35,6 +35,8 @@ class Serving:
     eager: bool = False  # no CUDA graphs, no compilation
     speculative: bool = False  # loads the model's own multi-token-prediction layers
     latent_as_heads: bool | None = None  # MLA stored as full heads; None: as the engine does
+    expands_latents: bool = False  # ik_llama.cpp's -mla 2 and 3: keys and values of all cells
+    flash_attention: bool | None = None  # llama.cpp's -fa; None: the engine's default
     text_only: bool = False  # encoders for images and sound are not loaded
     pooling: bool = False  # an embedding or reward model: the output head is not loaded
     counts_cached: bool = False  # loading is measured by free memory (vLLM on AMD)
@@ -94,6 +96,13 @@ class Serving:
         if self.latent_as_heads is not None:
             return self.latent_as_heads
         return not self.engine.latent_cached
+
+    @property
+    def fuses_attention(self) -> bool:
+        """Return whether attention is one kernel, so that no scores are held."""
+        if self.flash_attention is not None:
+            return self.flash_attention
+        return self.engine.flash_attention
 
     @property
     def micro_batch(self) -> Tokens:

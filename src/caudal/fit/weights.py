@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from caudal.facts.layout import Layout
-from caudal.facts.model import GroupedQueryAttention, LatentAttention, ModelSpec
+from caudal.facts.model import ModelSpec
 from caudal.facts.precision import KEPT_BITS, Role, WeightFormat
 from caudal.facts.precisions import weight_format
 from caudal.facts.weights import WeightGroup, layer_weight_groups, outer_weight_groups
@@ -19,7 +19,8 @@ from caudal.vocabulary.estimate import Basis, Estimate
 # Source: vLLM vllm/model_executor/layers/vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE.
 VOCABULARY_PADDING: Final = 64
 
-_FIRST_STAGE: Final = frozenset({Role.POSITION, Role.PER_LAYER_EMBEDDING, Role.VISION})
+_INPUT_ROLES: Final = frozenset({Role.EMBEDDING, Role.PER_LAYER_EMBEDDING, Role.POSITION})
+_FIRST_STAGE: Final = _INPUT_ROLES | {Role.VISION}
 _VOCABULARY_ROLES: Final = frozenset({Role.EMBEDDING, Role.HEAD, Role.PER_LAYER_EMBEDDING})
 
 # How far a recipe's usual skip list is from the one a given checkpoint has: what bits per weight
@@ -30,10 +31,6 @@ _GGUF_SPREAD: Final = 1.04
 # A published size further than this from the shape's is not of these weights (a repository may
 # hold two formats): the shape is believed. Chosen.
 _BELIEVED: Final = 0.03
-ROTARY_BYTES: Final = 2
-# Families whose sliding layers turn with a base of their own (rope_local_base_freq), so that two
-# tables are kept. Source: transformers, configuration_gemma3.py, configuration_gemma4.py.
-_TWO_ROTARY_BASES: Final = frozenset({"gemma3", "gemma4", "gemma4_unified"})
 # Engines that store MXFP4 experts in whole multiples of so many columns.
 _EXPERT_COLUMNS: Final = 256
 _PADS_EXPERTS: Final = frozenset({"vllm", "sglang"})
@@ -47,6 +44,7 @@ class WeightNeeds:
     by_role: tuple[tuple[Role, float], ...]  # bytes, largest first
     stage: int  # the pipeline stage that holds most
     allocation_slack: float  # bytes that PyTorch's allocator adds, see `caudal.fit.tensors`
+    host: float = 0.0  # bytes that stay in main memory: llama.cpp's input tables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,23 +68,55 @@ def weight_needs(model: ModelSpec, serving: Serving) -> WeightNeeds:
     intermediate columns, experts or padded vocabulary rows as units; norms, routers, MLA's down
     projections and indexers are whole on every GPU. A checkpoint of known size scales the sum.
     Leaves out what the serving leaves out: layers for speculation, encoders, the head of a
-    pooling model.
+    pooling model. Where the engine looks tokens up on the host their tables are `host`.
     """
-    native = is_native(model, serving.weight_format)
-    stages = [
-        _stage_bytes(model, serving, entries, native=native)
-        for entries in _tables(SameModel(model), serving.layout.pipeline)
-    ]
-    factors = _checkpoint_factors(model, serving) if native else None
-    if factors is not None:
-        stages = [stage.scaled(factors) for stage in stages]
+    sizer = _Sizer.of(model, serving)
+    stages = [sizer.part(part) for part in _stages(model, serving)]
     sizes = [stage.total for stage in stages]
     fullest = sizes.index(max(sizes))
+    host = 0.0
+    if serving.engine.input_on_host:
+        host = sizer.part(_Part(range(0), _INPUT_ROLES)).total
     return WeightNeeds(
-        total=_estimate(sizes[fullest], serving.weight_format, known=factors is not None),
+        total=_estimate(sizes[fullest], serving.weight_format, known=sizer.known),
         by_role=tuple(sorted(stages[fullest].by_role.items(), key=lambda each: -each[1])),
         stage=fullest,
         allocation_slack=stages[fullest].slack,
+        host=host,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerWeights:
+    """The bytes of every layer and of what stands around them, each by role."""
+
+    layers: tuple[Mapping[Role, float], ...]
+    output: Mapping[Role, float]  # the head (or the embedding that is the head too) and its norm
+    input: Mapping[Role, float]  # what turns tokens into vectors
+    vision: Mapping[Role, float]
+    spread: Estimate  # of one byte: how far all of them may be off
+
+    @property
+    def total(self) -> float:
+        """Return the bytes of everything, a tied embedding counted at both ends."""
+        parts = (*self.layers, self.output, self.input, self.vision)
+        return sum(sum(part.values()) for part in parts)
+
+
+def layer_weights(model: ModelSpec, serving: Serving) -> LayerWeights:
+    """Return the bytes of single layers: what an engine that splits by layers hands out."""
+    sizer = _Sizer.of(model, serving)
+    tail = frozenset(Role) - _FIRST_STAGE
+    output = tail | {Role.EMBEDDING} if model.tied_embeddings else tail
+    return LayerWeights(
+        layers=tuple(
+            sizer.part(_Part(range(index, index + 1), frozenset())).by_role
+            for index in range(len(model.layers))
+        ),
+        output=sizer.part(_Part(range(0), output)).by_role,
+        input=sizer.part(_Part(range(0), _INPUT_ROLES)).by_role,
+        vision=sizer.part(_Part(range(0), frozenset({Role.VISION}))).by_role,
+        spread=_estimate(1.0, serving.weight_format, known=sizer.known),
     )
 
 
@@ -127,30 +157,57 @@ def tensor_share(group: WeightGroup, serving: Serving) -> float:
     return -(-group.columns // tensor) / group.columns
 
 
-def rotary_bytes(model: ModelSpec, serving: Serving) -> int:
-    """Return the table of rotary angles that an engine keeps on every GPU.
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one device holds: layers, and roles of the tensors around them."""
 
-    `positions · rotary elements · 2 bytes`, one table for each kind of head. It is why an 8B of
-    14.958 GiB loads as 14.989 GiB in vLLM.
+    layers: range
+    outer: frozenset[Role]
 
-    Source: vLLM vllm/model_executor/layers/rotary_embedding.py (cos_sin_cache); measured in
-    vllm-project/vllm issue 10517.
+
+@dataclass(frozen=True, slots=True)
+class _Sizer:
+    """The bytes of any part of a model in one serving."""
+
+    model: ModelSpec
+    serving: Serving
+    native: bool
+    factors: Mapping[Role, float] | None
+
+    @classmethod
+    def of(cls, model: ModelSpec, serving: Serving) -> "_Sizer":
+        native = is_native(model, serving.weight_format)
+        factors = _checkpoint_factors(model, serving) if native else None
+        return cls(model, serving, native, factors)
+
+    @property
+    def known(self) -> bool:
+        """Whether the sizes are those of the published files."""
+        return self.factors is not None
+
+    def part(self, part: _Part) -> "_StageBytes":
+        entries = _table(SameModel(self.model), part)
+        size = _stage_bytes(self.model, self.serving, entries, native=self.native)
+        return size if self.factors is None else size.scaled(self.factors)
+
+
+def _stages(model: ModelSpec, serving: Serving) -> tuple[_Part, ...]:
+    """Return the pipeline stages: tables on the first, the head on the last.
+
+    A tied embedding is needed at both ends, unless tokens are looked up on the host.
     """
-    if model.position_parameters:
-        return 0
-    tables: set[tuple[int, bool]] = set()
-    for layer in {id(layer): layer for layer in model.layers}.values():
-        for mixer in layer.mixers:
-            match mixer:
-                case GroupedQueryAttention():
-                    own = mixer.window_tokens is not None and model.family in _TWO_ROTARY_BASES
-                    tables.add((mixer.head_dim, own))
-                case LatentAttention():
-                    tables.add((mixer.rope_head_dim, False))
-                case _:
-                    pass
-    positions = max(model.max_context_tokens, serving.longest(model))
-    return sum(ROTARY_BYTES * width * positions for width, _ in tables)
+    stages = serving.layout.pipeline
+    inputs = frozenset({Role.VISION}) if serving.engine.input_on_host else _FIRST_STAGE
+    tail = frozenset(Role) - _FIRST_STAGE
+    output = tail | {Role.EMBEDDING} if model.tied_embeddings else tail
+    return tuple(
+        _Part(
+            stage_layers(len(model.layers), stage=stage, stages=stages),
+            (inputs if stage == 0 else frozenset())
+            | (output if stage == stages - 1 else frozenset()),
+        )
+        for stage in range(stages)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,35 +303,39 @@ def _padded_experts(model: ModelSpec, serving: Serving) -> float:
     return -(-model.hidden // _EXPERT_COLUMNS) * _EXPERT_COLUMNS / model.hidden
 
 
-@lru_cache(maxsize=512)
-def _tables(same: SameModel, stages: int) -> tuple[tuple[_Entry, ...], ...]:
-    """Return the groups of every stage, equal ones together: what no format or split changes."""
+@lru_cache(maxsize=4096)
+def _table(same: SameModel, part: _Part) -> tuple[_Entry, ...]:
+    """Return the groups of one part, equal ones together: what no format or split changes."""
     model = same.model
-    kept = kept_roles(model.checkpoint.kept_modules)
+    kept, apart = _exceptions(same)
+    counts: dict[tuple[int, int], list[int]] = {}
+    groups: dict[tuple[int, int], WeightGroup] = {}
+    for index in part.layers:
+        layer = model.layers[index]
+        for place, group in enumerate(layer_weight_groups(layer, hidden=model.hidden)):
+            tally = counts.setdefault((id(layer), place), [0, 0])
+            tally[0] += 1
+            tally[1] += (None, group.role) in kept or (index, group.role) in kept
+            groups[id(layer), place] = group
+    entries = [_entry(groups[key], key[0], apart, *tally) for key, tally in counts.items()]
+    entries += [
+        _entry(group, 0, apart, 1, int((None, group.role) in kept))
+        for group in outer_weight_groups(model)
+        if group.role in part.outer
+    ]
+    return tuple(entries)
+
+
+@lru_cache(maxsize=512)
+def _exceptions(same: SameModel) -> tuple[frozenset[tuple[int | None, Role]], dict[Role, str]]:
+    """Return what the checkpoint keeps in 16 bit, and what it stores in another format."""
+    checkpoint = same.model.checkpoint
     apart = {
         role: named
-        for pattern, named in model.checkpoint.module_formats
+        for pattern, named in checkpoint.module_formats
         for _, role in kept_roles((pattern,))
     }
-    tables = []
-    for stage in range(stages):
-        counts: dict[tuple[int, int], list[int]] = {}
-        groups: dict[tuple[int, int], WeightGroup] = {}
-        for index in stage_layers(len(model.layers), stage=stage, stages=stages):
-            layer = model.layers[index]
-            for place, group in enumerate(layer_weight_groups(layer, hidden=model.hidden)):
-                tally = counts.setdefault((id(layer), place), [0, 0])
-                tally[0] += 1
-                tally[1] += (None, group.role) in kept or (index, group.role) in kept
-                groups[id(layer), place] = group
-        entries = [_entry(groups[key], key[0], apart, *tally) for key, tally in counts.items()]
-        entries += [
-            _entry(group, 0, apart, 1, int((None, group.role) in kept))
-            for group in outer_weight_groups(model)
-            if _stands_in(group, model, first=stage == 0, last=stage == stages - 1)
-        ]
-        tables.append(tuple(entries))
-    return tuple(tables)
+    return frozenset(kept_roles(checkpoint.kept_modules)), apart
 
 
 def _entry(group: WeightGroup, layer: int, apart: dict[Role, str], count: int, kept: int) -> _Entry:
@@ -288,16 +349,6 @@ def _entry(group: WeightGroup, layer: int, apart: dict[Role, str], count: int, k
     )
 
 
-def _stands_in(group: WeightGroup, model: ModelSpec, *, first: bool, last: bool) -> bool:
-    """Return whether a stage holds `group`: tables on the first, the head on the last.
-
-    A tied embedding is needed at both ends.
-    """
-    if group.role is Role.EMBEDDING:
-        return first or (last and model.tied_embeddings)
-    return first if group.role in _FIRST_STAGE else last
-
-
 def _checkpoint_factors(model: ModelSpec, serving: Serving) -> Mapping[Role, float] | None:
     """Return stored over computed bytes of each role, None where neither is known.
 
@@ -309,7 +360,7 @@ def _checkpoint_factors(model: ModelSpec, serving: Serving) -> Mapping[Role, flo
     if model.checkpoint_bytes is None:
         return None
     whole = replace(serving, layout=Layout(), speculative=True, text_only=False, pooling=False)
-    entries = _tables(SameModel(model), 1)[0]
+    entries = _table(SameModel(model), _Part(range(len(model.layers)), frozenset(Role)))
     computed = _stage_bytes(model, whole, entries, native=True, padded=False).by_role
     if model.stored is None:
         scale = model.checkpoint_bytes / sum(computed.values())

@@ -4,7 +4,8 @@ import pytest
 
 from caudal.facts.models import resolve_model
 from caudal.facts.precision import Role
-from caudal.fit.weights import rotary_bytes, stage_layers, weight_needs
+from caudal.fit.rotary import rotary_bytes
+from caudal.fit.weights import stage_layers, weight_needs
 from caudal.vocabulary.units import GIB, Tokens
 from memory_cases import served
 from model_files import DEEPSEEK, LLAMA, MIXTRAL, read_model
@@ -121,7 +122,7 @@ def test_known_checkpoint_size_is_exact() -> None:
 
 def test_multi_token_prediction_is_loaded_for_speculation_only() -> None:
     model = resolve_model("deepseek-v3")
-    plain = served(by="llama.cpp", weights="fp8-block")
+    plain = served(weights="fp8-block")
 
     drafting = weight_needs(model, replace(plain, speculative=True))
 

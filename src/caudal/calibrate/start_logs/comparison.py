@@ -142,7 +142,7 @@ def _terms(log: StartLog, case: MemoryCase) -> Iterator[ComparedTerm]:
     needs = case.needs
     judged = {each.field: each for each in judge_terms(case)}
     predicted: dict[str, Estimate | None] = {
-        "weights": needs.weights if _weights_stated(log, case) else None,
+        "weights": _weights(case) if _weights_stated(log, case) else None,
         "activation": needs.activation,
         "cuda graphs": needs.graphs,
         "other": needs.other,
@@ -161,6 +161,11 @@ def _terms(log: StartLog, case: MemoryCase) -> Iterator[ComparedTerm]:
                 measured=each.measured,
                 predicted=Estimate.exact(each.predicted),
             )
+
+
+def _weights(case: MemoryCase) -> Estimate:
+    """Return the weights of all buffers, llama.cpp's tables in main memory included."""
+    return case.needs.weights + Estimate.exact(case.needs.weights_by_role.host)
 
 
 def _states(log: StartLog, case: MemoryCase) -> Estimate | None:

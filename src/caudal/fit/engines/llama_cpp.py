@@ -14,7 +14,8 @@ from caudal.facts.model import (
     ModelSpec,
     RecurrentMixer,
 )
-from caudal.fit.activation import Overheads, widths
+from caudal.fit.activation import Overheads
+from caudal.fit.compute_buffer import compute_buffer
 from caudal.fit.kv_cache import (
     KvGroup,
     KvNeeds,
@@ -30,12 +31,6 @@ from caudal.vocabulary.estimate import Basis, Estimate
 # Recurrent states and convolution windows are kept in 32 bit (type_r and type_s are GGML_TYPE_F32).
 _STATE_BYTES: Final = 4
 _PADDING: Final = 256  # cells come in multiples of this
-_COMPUTE_BYTES: Final = 4  # compute buffers are in 32 bit
-# Printed buffers of models without MLA are 1.00 to 1.04 of this, half of it where the head stands
-# on another device, and up to 1.25 of it. MLA has work spaces that grow with the context: 0.5 GiB
-# for 0.27 at 2k, and 6 to 11 GiB in the fork's variants at 32k and 128k.
-_DOUBT: Final = 1.4
-_LATENT_DOUBT: Final = 4.0
 
 
 def kv_needs(model: ModelSpec, serving: Serving) -> KvNeeds:
@@ -102,25 +97,11 @@ def _layer(mixer: Mixer, serving: Serving) -> tuple[str, int | None, float]:
 
 
 def overheads(model: ModelSpec, serving: Serving) -> Overheads:
-    """Return the compute buffer of one device and the CUDA context.
-
-    The buffer is the larger of the logits (`n_ubatch · vocabulary · 4`) and one layer's tensors.
-    """
-    wide = widths(SameModel(model))
-    tokens = serving.micro_batch
-    logits = tokens * (model.vocabulary + 2 * model.hidden)
-    layer = tokens * (3 * max(wide.dense, wide.chosen_experts * wide.expert) + 4 * wide.hidden)
-    peak = _COMPUTE_BYTES * max(logits, layer)
-    latent = any(isinstance(mixer, LatentAttention) for mixer in model.layers[0].mixers)
+    """Return the compute buffer of the device that holds the output, and the CUDA context."""
     engine = serving.engine
     low, high = engine.non_torch_range_bytes
     return Overheads(
-        activation=Estimate(
-            float(peak),
-            peak / _DOUBT,
-            peak * (_LATENT_DOUBT if latent else _DOUBT),
-            Basis.CALIBRATED,
-        ),
+        activation=compute_buffer(model, serving),
         graphs=Estimate.exact(0.0),
         other=Estimate(float(engine.non_torch_bytes), low, high, Basis.ASSUMED),
         buffers=Estimate.exact(0.0),

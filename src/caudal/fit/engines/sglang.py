@@ -11,8 +11,8 @@ from caudal.facts.model import ModelSpec
 from caudal.fit.activation import ELEMENT_BYTES, Overheads, layer_bytes_per_token
 from caudal.fit.engines.paged import PagedRule, paged_kv_needs
 from caudal.fit.kv_cache import KvNeeds
+from caudal.fit.rotary import rotary_bytes
 from caudal.fit.serving import Serving
-from caudal.fit.weights import rotary_bytes
 from caudal.vocabulary.estimate import Basis, Estimate
 from caudal.vocabulary.units import GIB
 

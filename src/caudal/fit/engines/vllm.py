@@ -34,8 +34,9 @@ from caudal.fit.kv_cache import (
     latent_bytes,
     recurrent_bytes,
 )
+from caudal.fit.rotary import rotary_bytes
 from caudal.fit.serving import Serving
-from caudal.fit.weights import SameModel, rotary_bytes
+from caudal.fit.weights import SameModel
 from caudal.vocabulary.estimate import Basis, Estimate
 from caudal.vocabulary.units import GIB
 
