@@ -304,7 +304,7 @@ def _notes(rental: _Rental) -> Iterator[str]:
         yield f"{setup_s / SECONDS_PER_HOUR:g} h from the order to the hand-over"
     if offer.tax == "included":
         yield "this list's prices hold tax already"
-    elif rental.use.vat_percent is not None and not offer.tax:
+    elif rental.use.vat_percent is not None and offer.tax != "excluded":
         yield "the list does not say whether its prices hold tax; VAT was put on top"
 
 

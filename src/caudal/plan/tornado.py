@@ -18,7 +18,7 @@ from caudal.vocabulary.units import RequestsPerSecond, Tokens
 _FACTORS: Final = (0.5, 2.0)
 # List prices that two of our sources saw 105 days apart had moved by at most 16 %; rental rates
 # of H200 and B200 rose by 41 and 42 % in about a year (SemiAnalysisAI/InferenceX-app#1071).
-_PRICE_FACTORS: Final = (Decimal("0.84"), Decimal("1.42"))
+PRICE_FACTORS: Final = (Decimal("0.84"), Decimal("1.42"))
 _UTILISATION_FACTORS: Final = (0.7, 1.3)  # chosen; never above 100 %
 _LIFE_FACTORS: Final = (0.25, 4.0)  # chosen: of the life of a spot instance
 
@@ -152,7 +152,7 @@ def _precision_bars(base: Bill, offers: Sequence[Offer]) -> Iterator[Bar]:
 
 def _price_bar(base: Bill) -> Bar:
     ends = []
-    for factor in _PRICE_FACTORS:
+    for factor in PRICE_FACTORS:
         offer = base.position.offer
         each = type(offer.price_usd_per_gpu_hour)(offer.price_usd_per_gpu_hour * factor)
         dearer = replace(offer, price=offer.price * factor, price_usd_per_gpu_hour=each)
