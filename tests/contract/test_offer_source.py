@@ -9,14 +9,26 @@ from caudal.facts.regions import country_areas
 from caudal.offers.batch import OfferBatch, OfferSource
 from caudal.offers.bundled import BUNDLED_SOURCES, bundled_offers
 from caudal.offers.offer import Age
+from caudal.offers.page import StoredTable, write_page
 from caudal.offers.query import OfferQuery
+from caudal.offers.sources.cells import for_spreadsheet
+from list_cases import LISTS, read_recorded
 from offer_cases import FACTS, TODAY
 
 SHIPPABLE = {"Apache-2.0", "MIT", "facts only"}
 OLDEST = date(2023, 1, 1)  # before the oldest list
 
 
-@pytest.fixture(params=BUNDLED_SOURCES, ids=lambda source: source.name)
+def recorded_source(name: str) -> OfferSource:
+    batch = read_recorded(name)
+    return OfferSource(name=batch.source, title=batch.title, read=lambda _: read_recorded(name))
+
+
+RECORDED_SOURCES = tuple(map(recorded_source, LISTS))
+BUNDLED = {source.name for source in BUNDLED_SOURCES}
+
+
+@pytest.fixture(params=[*BUNDLED_SOURCES, *RECORDED_SOURCES], ids=lambda source: source.name)
 def source(request: pytest.FixtureRequest) -> OfferSource:
     assert isinstance(request.param, OfferSource)
     return request.param
@@ -76,12 +88,12 @@ def test_every_offer_says_where_it_was_read_and_may_be_shipped(batch: OfferBatch
     for offer in batch.offers:
         assert offer.source.where
         assert offer.source.licence == batch.licence
-        assert offer.source.licence in SHIPPABLE
+        assert batch.source not in BUNDLED or offer.source.licence in SHIPPABLE
 
 
 def test_every_named_region_has_a_place(batch: OfferBatch) -> None:
     for offer in batch.offers:
-        assert (offer.region == "") == (offer.country is None)
+        assert batch.source not in BUNDLED or (offer.region == "") == (offer.country is None)
         if offer.country is not None:
             assert country_areas()[offer.country] == offer.area
 
@@ -112,3 +124,23 @@ def test_no_row_is_lost_between_the_sources_and_the_book() -> None:
 
     read = sum(len(batch.offers) + len(batch.set_aside) for batch in batches)
     assert read == len(book.offers) + len(book.set_aside)
+
+
+def test_what_a_list_does_not_say_is_unknown_and_never_zero(batch: OfferBatch) -> None:
+    for offer in batch.offers:
+        for name in ("vcpus", "ram_bytes", "cold_start_s", "billing_unit_s", "network_bytes_per_s"):
+            assert getattr(offer, name) != 0, name
+
+
+def test_every_offer_survives_its_page(batch: OfferBatch) -> None:
+    limits = batch.offers[0].age_limits
+
+    table = StoredTable(write_page(batch.offers), age_limits=limits)
+
+    assert list(batch.offers) == [table.offer(row) for row in range(table.size)]
+
+
+def test_no_text_of_a_list_is_a_formula(batch: OfferBatch) -> None:
+    for offer in batch.offers:
+        for text in (offer.provider, offer.instance, offer.region, offer.note):
+            assert for_spreadsheet(text) == text

@@ -40,12 +40,19 @@ class OfferBatch(NamedTuple):
         return (min(days), max(days)) if days else None
 
 
+class UsualPrice(NamedTuple):
+    """What is asked for a GPU-hour in the lists that come with Caudal, in USD."""
+
+    median: Decimal
+    dearest: Decimal
+
+
 class ReadingFacts(NamedTuple):
     """The facts that rows are checked and completed by."""
 
     gpus: Mapping[str, GpuSpec]
     rates: ExchangeRates
-    usual_usd: Mapping[str, Decimal] = MappingProxyType({})  # median per GPU-hour, by GPU
+    usual_usd: Mapping[str, UsualPrice] = MappingProxyType({})  # per GPU-hour, by GPU
     instances: Mapping[tuple[str, str], str] = MappingProxyType({})  # (provider, instance) → GPU
     own_names: Mapping[str, str] = MappingProxyType({})  # the user's: name in the list → GPU
 

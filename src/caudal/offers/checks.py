@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Final
 
 from caudal.facts.gpu import GpuSpec
+from caudal.offers.batch import UsualPrice
 from caudal.vocabulary.units import GB
 
 # Lists print a GPU's memory as nominal GB, as GiB or as what the driver reports: up to 7.4 %
@@ -39,22 +40,24 @@ def price_problem(usd_per_gpu_hour: Decimal) -> str | None:
 
 
 # Chosen: over the bundled offers of 2026-11-30 the dearest of a GPU is at most 9.3 times its median
-# and the cheapest at least 1/11 of it; cents are a hundredfold, a month is 720.
-_FAR_ABOVE_USUAL: Final = 25
-_FAR_BELOW_USUAL: Final = 40
+# and the cheapest at least 1/11 of it; cents are a hundredfold, a month is 720. Cents of a cheap
+# offer are near the median of dear ones, so the dearest counts too.
+_FAR_ABOVE_MEDIAN: Final = 15
+_FAR_ABOVE_DEAREST: Final = 5
+_FAR_BELOW_MEDIAN: Final = 40
 
 
-def unusual_price(usd_per_gpu_hour: Decimal, usual: Decimal | None) -> str | None:
+def unusual_price(usd_per_gpu_hour: Decimal, usual: UsualPrice | None) -> str | None:
     """Return why a price cannot be in the stated unit, given what others ask for the GPU."""
     if usual is None:
         return None
-    ratio = usd_per_gpu_hour / usual
-    if ratio > _FAR_ABOVE_USUAL:
+    ratio = usd_per_gpu_hour / usual.median
+    if ratio > _FAR_ABOVE_MEDIAN or usd_per_gpu_hour > _FAR_ABOVE_DEAREST * usual.dearest:
         return (
             f"${usd_per_gpu_hour:.4g} per GPU-hour is {ratio:.0f} times what others ask: is it in"
             " cents, or of a month?"
         )
-    if ratio * _FAR_BELOW_USUAL < 1:
+    if ratio * _FAR_BELOW_MEDIAN < 1:
         return f"${usd_per_gpu_hour:.4g} per GPU-hour is 1/{1 / ratio:.0f} of what others ask"
     return None
 

@@ -8,7 +8,7 @@ from statistics import median
 
 from caudal.facts.currency import exchange_rates
 from caudal.facts.gpus import gpu_catalogue
-from caudal.offers.batch import OfferBatch, ReadingFacts
+from caudal.offers.batch import OfferBatch, ReadingFacts, UsualPrice
 from caudal.offers.book import OfferBook
 from caudal.offers.bundled import BUNDLED_SOURCES, bundled_offers
 from caudal.store.location import database_location
@@ -55,7 +55,9 @@ def import_facts() -> ReadingFacts:
     return ReadingFacts(
         gpus={gpu.id: gpu for gpu in gpu_catalogue().all},
         rates=exchange_rates(),
-        usual_usd={gpu_id: median(found) for gpu_id, found in prices.items()},
+        usual_usd={
+            gpu_id: UsualPrice(median(found), max(found)) for gpu_id, found in prices.items()
+        },
         instances={name: next(iter(ids)) for name, ids in instances.items() if len(ids) == 1},
     )
 

@@ -22,6 +22,7 @@ try:
         ProgrammingError,
     )
     from sqlalchemy.orm import Session, sessionmaker
+    from sqlalchemy.pool import NullPool
 except ImportError as _missing:
     raise DatabaseUnavailableError(
         "The database needs SQLAlchemy and Alembic, which are not installed.",
@@ -35,6 +36,7 @@ HEAD: Final = "0001"  # the newest migration; a test compares it with the script
 METADATA: Final = MetaData()  # every room's tables
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _WAIT_S: Final = 60  # chosen: an import of 10⁶ rows takes half of it
+_CONNECT_S: Final = 10  # chosen: a server that is there answers within a second
 _MIGRATION_LOCK: Final = 0x_CA_0D_A1  # chosen: any number that no other program takes
 
 
@@ -73,10 +75,13 @@ def session_factory(location: DatabaseLocation) -> sessionmaker[Session]:
 
 @lru_cache(maxsize=8)
 def _engine(location: DatabaseLocation) -> Engine:
+    # No pool: a command opens a connection or two, and none may outlive its session.
     if location.path is None:
-        return create_engine(location.url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+        return create_engine(
+            location.url, poolclass=NullPool, connect_args={"connect_timeout": _CONNECT_S}
+        )
     location.path.parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(location.url, connect_args={"timeout": _WAIT_S})
+    engine = create_engine(location.url, poolclass=NullPool, connect_args={"timeout": _WAIT_S})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

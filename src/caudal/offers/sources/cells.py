@@ -10,7 +10,7 @@ _GROUPED: Final = re.compile(r"[1-9]\d{0,2}(?:([,.' \u00a0\u202f])\d{3})(?:\1\d{
 _COMMA: Final = re.compile(r"\d+,\d+")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]+")
 # What a spreadsheet takes for a formula, by its first sign; numbers may begin with + or -.
-_FORMULA: Final = re.compile(r"\s*(?:[=@]|[+-](?![\d.,])|[+-][\d.,]+[^\d.,eE\s%])")
+_FORMULA: Final = re.compile(r"\s*(?:[=@]|[+-](?=[^\d.,\s])|[+-][\d.,]+[^\d.,eE\s%])")
 _LONGEST: Final = 300  # chosen: no name in our lists has 120 signs
 
 
