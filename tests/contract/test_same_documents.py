@@ -41,6 +41,19 @@ PAIRS = (
         "/plan?model=qwen3-8b&tokens_per_day=50M&batch=1&precision=fp8&budget=$5,000&gpu=L4",
     ),
     (
+        "plan qwen3-8b --rate 1/s --gpu L4 --hours-per-day 10 --days 7 --vat 19% --data-out 50GB",
+        "/plan?model=qwen3-8b&rate=1/s&gpu=L4&hours_per_day=10&days=7&vat=19%25&data_out=50GB",
+    ),
+    (
+        "budget qwen3-8b --output-per-day 10M --input-per-day 40M --gpu L4 --row 2 --currency EUR",
+        "/budget?model=qwen3-8b&output_per_day=10M&input_per_day=40M&gpu=L4&row=2&currency=EUR",
+    ),
+    ("offers history l4 --region us --term spot", "/offers/history?gpu=l4&region=us&term=spot"),
+    (
+        "offers --gpu 'H100|H200' --count 8 --nvlink --sort usd_per_memory --provider '!aws'",
+        "/offers?gpu=H100|H200&count=8&nvlink=1&sort=usd_per_memory&provider=!aws",
+    ),
+    (
         "plan llama-3.1-8b --rate 1/s --gpu L4 --budget $1",
         "/plan?model=llama-3.1-8b&rate=1/s&gpu=L4&budget=$1",
     ),
@@ -52,8 +65,8 @@ REFUSALS = (
     ("fit llama-3.1-8b --gpu H100:2 --tp 4", "/fit?model=llama-3.1-8b&gpu=H100:2&tp=4"),
     ("plan llama-3.1-8b", "/plan?model=llama-3.1-8b"),
     (
-        "plan --params 8B --rate 1/s --gpu L4 --explain 9",
-        "/plan?params=8B&rate=1/s&gpu=L4&explain=9",
+        "plan --params 8B --rate 1/s --gpu L4 --explain 99",
+        "/plan?params=8B&rate=1/s&gpu=L4&explain=99",
     ),
     ("offers --provider nobody", "/offers?provider=nobody"),
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from caudal.cli.offer_options import database_option
 from caudal.cli.output import print_text
 from caudal.cli.quantity_types import WrittenQuantity
 from caudal.cli.teaching import TaughtCommand
@@ -62,6 +63,7 @@ def parse_rate_limit(text: str) -> RequestsPerSecond | None:
 @click.option(
     "--name", "names", multiple=True, metavar="HOST", help="Name it is called by; repeatable."
 )
+@database_option
 @click.option("--allow-local", is_flag=True, help="Models may be paths of this machine.")
 @click.option(
     "--rate-limit",
@@ -78,6 +80,7 @@ def serve_command(
     host: str,
     port: int,
     names: tuple[str, ...],
+    database: str | None,
     allow_local: bool,
     rate_limit: RequestsPerSecond | None,
     cors: tuple[str, ...],
@@ -90,6 +93,7 @@ def serve_command(
     settings = ServerSettings(
         host=host,
         port=listener.getsockname()[1],
+        database=database,
         allow_local=allow_local,
         rate_per_client=rate_limit,
         cors_origins=tuple(_origin(text) for text in cors),

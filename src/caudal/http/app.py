@@ -29,13 +29,23 @@ from caudal.http.failures import (
 )
 from caudal.http.guard import Guard, Refuse
 from caudal.http.openapi import describe, parameter_names
-from caudal.http.routes import fit, gpus, health, models, offers, plan, uploads
+from caudal.http.routes import (
+    budget,
+    figures,
+    fit,
+    gpus,
+    health,
+    models,
+    offers,
+    plan,
+    uploads,
+)
 from caudal.http.services import Services
 from caudal.http.settings import API, ServerSettings
 from caudal.http.validation import failure_of_validation
 from caudal.vocabulary.errors import CaudalError, nearest_names
 
-ROUTES: Final = (gpus, uploads, models, offers, fit, plan, health)
+ROUTES: Final = (gpus, uploads, models, offers, fit, plan, budget, figures, health)
 
 
 def create_app(

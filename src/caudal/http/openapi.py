@@ -28,7 +28,7 @@ ERROR_EXAMPLE: Final[Json] = {
         "where": "gpu",
     }
 }
-ALWAYS: Final = (403, 422, 429, 500)
+ALWAYS: Final = (400, 403, 413, 422, 429, 500)
 _documents: dict[str, tuple[str, type]] = {}
 
 
@@ -51,11 +51,15 @@ def answers(
     found: dict[int | str, dict[str, object]] = {
         success: _content(name, (payload.__doc__ or "").split("\n", maxsplit=1)[0])
     }
-    for status in sorted({*ALWAYS, *statuses}):
-        found[status] = _error(status)
+    found |= error_answers(*ALWAYS, *statuses)
     if infeasible:
         found[409] = _content(name, MEANINGS[409])
     return {"response_model": None, "responses": found}
+
+
+def error_answers(*statuses: int) -> dict[int | str, dict[str, object]]:
+    """Return the description of these errors."""
+    return {status: _error(status) for status in sorted(set(statuses))}
 
 
 def describe(app: FastAPI) -> None:

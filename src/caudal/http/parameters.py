@@ -12,11 +12,12 @@ from typing import Annotated, Final, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from caudal.documents.use import parse_number
 from caudal.documents.written import parse_age_days, parse_monthly_budget
 from caudal.vocabulary import quantities
 from caudal.vocabulary.errors import CaudalError
 from caudal.vocabulary.money import UsdPerHour
-from caudal.vocabulary.units import Bytes, RequestsPerSecond, Seconds, Tokens
+from caudal.vocabulary.units import Bytes, BytesPerSecond, RequestsPerSecond, Seconds, Tokens
 
 LONGEST_TEXT: Final = 200  # chosen: the longest model id of the hub has 193 characters
 MOST_NAMES: Final = 32  # chosen: GPUs, regions or providers that one question names
@@ -77,7 +78,7 @@ Rate = Annotated[
 ]
 Size = Annotated[Bytes, _reader(quantities.parse_bytes, "B"), _schema("A size.", "79.6GiB")]
 Bandwidth = Annotated[
-    float, _reader(quantities.parse_bandwidth, "B/s"), _schema("A bandwidth.", "900GB/s")
+    BytesPerSecond, _reader(quantities.parse_bandwidth, "B/s"), _schema("A bandwidth.", "900GB/s")
 ]
 Amount = Annotated[int, _reader(quantities.parse_count, ""), _schema("An amount.", "13B", "50M")]
 HourlyPrice = Annotated[
@@ -86,6 +87,11 @@ HourlyPrice = Annotated[
 Budget = Annotated[
     Decimal, _reader(parse_monthly_budget, ""), _schema("Dollars a month.", "$5,000", 5000)
 ]
+Share = Annotated[float, _reader(quantities.parse_fraction, ""), _schema("A share.", "30%", 0.3)]
+Count = Annotated[
+    tuple[int, ...], _reader(quantities.parse_gpu_counts, ""), _schema("Numbers of GPUs.", "1..8")
+]
+Number = Annotated[Decimal, _reader(parse_number, ""), _schema("A number.", "7.5", 7)]
 AgeDays = Annotated[int, _reader(parse_age_days, ""), _schema("An age.", "90d", "6months", 30)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 Names = Annotated[list[Name], Field(max_length=MOST_NAMES)]

@@ -26,7 +26,7 @@ def respond(request: Request, answer: Rendered, keep: Keep) -> Response:
     return Response(
         answer.body,
         status_code=answer.status,
-        media_type="application/json",
+        media_type=answer.media_type,
         headers=headers,
     )
 

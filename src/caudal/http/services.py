@@ -1,6 +1,6 @@
 """What all routes and pages of one server share: settings, threads, kept answers, the offers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import date
 
@@ -11,10 +11,11 @@ from caudal.documents.served_models import ServedModels
 from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.model import ModelSpec
 from caudal.facts.models import model_catalogue
+from caudal.http.database import database_state
 from caudal.http.settings import ServerSettings
 from caudal.http.work import Workshop
 from caudal.offers.book import OfferBook
-from caudal.offers.bundled import bundled_offers
+from caudal.offers.known import known_offers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +42,16 @@ class Services:
         )
 
     def book(self) -> OfferBook:
-        """Return every offer known today."""
-        return bundled_offers(today=self.clock())
+        """Return every offer known today.
+
+        Raises:
+            DatabaseUnavailableError: the database is named and cannot be read.
+        """
+        return known_offers(today=self.clock(), database=self.settings.database)
+
+    def prices(self) -> Hashable:
+        """Return what belongs into the key of an answer about prices: the day and the database."""
+        return (self.clock(), database_state(self.settings.database))
 
     def model(self, name: str) -> ModelSpec:
         """Return the model of a name that a request may use; see `ServedModels`."""

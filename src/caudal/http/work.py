@@ -28,6 +28,7 @@ class Rendered:
     status: int
     body: bytes
     etag: str
+    media_type: str = "application/json"
 
     @classmethod
     def of(cls, command: str, payload: object, *, status: int = 200) -> "Rendered":
@@ -38,9 +39,15 @@ class Rendered:
     def of_json(cls, value: object, *, status: int = 200) -> "Rendered":
         """Return a JSON value as it is sent."""
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        body = text.encode()
+        return cls.of_bytes(text.encode(), status=status)
+
+    @classmethod
+    def of_bytes(
+        cls, body: bytes, *, status: int = 200, media_type: str = "application/json"
+    ) -> "Rendered":
+        """Return bytes as they are sent."""
         digest = hashlib.blake2b(body, digest_size=12).hexdigest()
-        return cls(status=status, body=body, etag=f'W/"{digest}"')
+        return cls(status=status, body=body, etag=f'W/"{digest}"', media_type=media_type)
 
 
 class KeptAnswers:

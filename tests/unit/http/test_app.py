@@ -28,6 +28,10 @@ def client() -> Iterator[TestClient]:
         "/api/v1/offers?gpu=H100:8&region=us",
         "/api/v1/fit?model=llama-3.1-8b&gpu=L4&context=8k",
         "/api/v1/plan?model=llama-3.1-8b&rate=1/s&gpu=L4",
+        "/api/v1/plan?model=llama-3.1-8b&users=5&gpu=L4&hours_per_day=10&vat=19%25",
+        "/api/v1/budget?model=llama-3.1-8b&tokens_per_day=20M&gpu=L4&currency=EUR",
+        "/api/v1/offers?gpu=H100|H200&nvlink=1&count=8&billing=per-hour&sort=usd_per_memory",
+        "/api/v1/offers/history?gpu=H100&region=us&term=spot",
         "/api/v1/version",
         "/api/v1/health",
     ],
@@ -102,3 +106,39 @@ def test_facts_are_not_sent_twice(client: TestClient) -> None:
     assert again.status_code == 304
     assert again.content == b""
     assert first.headers["cache-control"] == "public, max-age=3600"
+
+
+@pytest.mark.parametrize(
+    ("kind", "media_type", "start"),
+    [
+        ("json", "application/json", b"{"),
+        ("svg", "image/svg+xml", b"<svg"),
+        ("png", "image/png", b"\x89PNG"),
+    ],
+)
+def test_a_plan_is_drawn(client: TestClient, kind: str, media_type: str, start: bytes) -> None:
+    answer = client.get(f"/api/v1/figures/plan.{kind}?model=llama-3.1-8b&rate=1/s&gpu=L4")
+
+    assert answer.status_code == 200
+    assert media_type == answer.headers["content-type"]
+    assert answer.content.startswith(start)
+
+
+def test_what_nothing_serves_is_not_drawn(client: TestClient) -> None:
+    asked = "model=llama-3.1-8b&rate=1/s&gpu=L4&budget=$1"
+
+    answer = client.get(f"/api/v1/figures/plan.svg?{asked}")
+
+    assert answer.status_code == 409
+    assert answer.json()["error"]["code"] == "infeasible"
+
+
+def test_the_description_is_openapi_3_1_with_every_route(client: TestClient) -> None:
+    described = client.get("/api/v1/openapi.json").json()
+
+    assert described["openapi"].startswith("3.1")
+    assert {"/api/v1/gpus", "/api/v1/plan", "/api/v1/budget"} < set(described["paths"])
+    operations = [operation for path in described["paths"].values() for operation in path.values()]
+    assert all(operation["summary"] for operation in operations)
+    assert all({"422", "429", "500"} < set(operation["responses"]) for operation in operations)
+    assert '"$defs"' not in str(described)

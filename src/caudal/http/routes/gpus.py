@@ -15,7 +15,6 @@ from caudal.http.reply import Keep, respond
 from caudal.http.services import services_of
 from caudal.http.settings import API
 from caudal.http.work import Rendered
-from caudal.vocabulary.units import BytesPerSecond
 
 router = APIRouter(prefix=API, tags=["facts"])
 
@@ -45,14 +44,13 @@ async def get_gpus(request: Request, filters: Annotated[GpuFilters, Query()]) ->
     """List the GPUs that have what is asked for."""
 
     def look() -> Rendered:
-        bandwidth = filters.min_bandwidth
         document = list_gpus(
             fp8=filters.fp8,
             fp4=filters.fp4,
             bf16=filters.bf16,
             fast_link=filters.fast_link,
             min_memory=filters.min_memory,
-            min_bandwidth=None if bandwidth is None else BytesPerSecond(bandwidth),
+            min_bandwidth=filters.min_bandwidth,
             vendor=filters.vendor,
             architecture=filters.architecture,
             sort=filters.sort,

@@ -37,7 +37,7 @@ async def get_health(request: Request) -> Response:
             ),
         )
 
-    answer = await services.workshop.answer(("health", services.clock()), look)
+    answer = await services.workshop.answer(("health", services.prices()), look)
     return respond(request, answer, Keep.NEVER)
 
 
