@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 
 from caudal.plan.report import DerivationStep, Latency, PlanRow
-from caudal.plan.screen import Curve, prompt_variation
+from caudal.plan.screen import Curve, length_variation
 from caudal.traffic.slo import Metric
 from caudal.traffic.workload import Workload
 
@@ -101,7 +101,9 @@ def _latency_formula(latency: Latency, point: _Point, workload: Workload) -> str
             return _ttft_formula(share, point, workload)
         case Metric.TPOT:
             z = NormalDist().inv_cdf(share)
-            prompts = sqrt(point.rate * point.tpot_s / workload.output_tokens) * point.prefill_s
+            spread = 1 + length_variation(workload) ** 2
+            prompts = sqrt(point.rate * point.tpot_s / workload.output_tokens)
+            prompts *= point.prefill_s * spread
             batch = sqrt(max(point.batch, 1.0)) * point.growth_s
             return (
                 f"{point.tpot_s * 1e3:.2f} ms + {z:.3f} x √(({prompts * 1e3:.2f} ms from prompts)² "
@@ -116,7 +118,7 @@ def _latency_formula(latency: Latency, point: _Point, workload: Workload) -> str
 
 def _ttft_formula(share: float, point: _Point, workload: Workload) -> str:
     """Return `wait + prompt + step`, with the wait's own formula."""
-    variation = prompt_variation(workload)
+    variation = length_variation(workload)
     load, service = point.queue, point.prompt_s
     mean = load * service * (1 + variation**2) / (2 * (1 - load)) if load < 1 else float("inf")
     factor = max(log(load / (1 - share)), 0.0) if load > 0 else 0.0

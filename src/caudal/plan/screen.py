@@ -22,9 +22,9 @@ from caudal.traffic.workload import Mode, Workload
 Floats = NDArray[np.float64]
 
 GRID_POINTS = 40  # chosen: neighbouring batches differ by 15 % up to 256 sequences
-# Coefficient of variation of prompt lengths, so of prefill times. Chosen: 1, as for exponential
-# lengths; public traces lie about it (Azure conversation 2023: 1.1, code 2023: 0.9).
-PROMPT_VARIATION = 1.0
+# Coefficient of variation of prompt and answer lengths. Chosen: 1, as for exponential lengths;
+# public traces lie about it (Azure conversation 2023: 1.1 in and 0.8 out, code 2023: 0.9 in).
+LENGTH_VARIATION = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +107,18 @@ def ttft_s(curve: Curve, percentile: float, workload: Workload) -> Floats:
         percentile,
         utilisation=curve.queue_utilisation,
         service_s=curve.prompt_s,
-        variation=prompt_variation(workload),
+        variation=length_variation(workload),
     )
     return np.asarray(wait + curve.prompt_s + curve.tpot_s)
 
 
-def prompt_variation(workload: Workload) -> float:
-    """Return the coefficient of variation of prompt lengths that waiting is reckoned with.
+def length_variation(workload: Workload) -> float:
+    """Return the coefficient of variation of lengths that percentiles are reckoned with.
 
     In a closed loop of users the next prompt comes when an answer ends, so prompts arrive more
     evenly than Poisson's; service times are then taken as constant.
     """
-    return 0.0 if workload.mode is Mode.CLOSED else PROMPT_VARIATION
+    return 0.0 if workload.mode is Mode.CLOSED else LENGTH_VARIATION
 
 
 def tpot_s(curve: Curve, percentile: float, workload: Workload) -> Floats:
@@ -132,6 +132,7 @@ def tpot_s(curve: Curve, percentile: float, workload: Workload) -> Floats:
         output_tokens=float(workload.output_tokens),
         step_growth=np.clip(growth, 0.0, None),
         batch=curve.batches,
+        variation=length_variation(workload),
     )
 
 

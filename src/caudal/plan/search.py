@@ -227,8 +227,8 @@ class Search:
     ) -> None:
         if not fallen.size:
             return
-        # Those that meet the SLO but need more GPUs than allowed rank by how many more.
-        score = np.where(np.isfinite(replicas), 1.0 + replicas / 1e3, reach.slo_ratio)
+        # Those that meet the SLO but need more GPUs than allowed are nearer than all others.
+        score = np.where(np.isfinite(replicas), replicas / 1e6, reach.slo_ratio)
         nearest = int(fallen[score[fallen].argmin()])
         needed = replicas[nearest]
         self.gates[Gate.SLO].reject(

@@ -66,15 +66,20 @@ def tpot_quantile_s(
     output_tokens: float,
     step_growth: Floats,
     batch: Floats,
+    variation: float,
 ) -> Floats:
     """Return the TPOT that a share `percentile` of requests does not exceed.
 
     A request's TPOT is a mean over its output, so it varies less than single gaps. Two sources:
-    the number of prompts prefilled during its life, Poisson with mean `λ · O · tpot`, each adding
-    `prefill_s / O`; and the batch beside it, Poisson about `batch`, with `step_growth` seconds of
-    TPOT per further sequence. The percentile is the normal one of their sum.
+    the prompts prefilled during its life, a Poisson number with mean `λ · O · tpot` that each add
+    `S / O`; and the batch beside it, Poisson about `batch`, with `step_growth` seconds of TPOT per
+    further sequence. With lengths of coefficient of variation c both `E[S²] = S² (1 + c²)` and
+    `E[1/O] = (1 + c²) / O` (exact for lognormal lengths), so
+    `σ² = λ · tpot / O · S² · (1 + c²)² + B · growth²`. The percentile is the normal one, which for
+    short answers is low: theirs is a skewed sum of few terms.
     """
     z = NormalDist().inv_cdf(percentile)
     interruptions = request_rate * tpot_s / output_tokens
-    variance = interruptions * prefill_s**2 + batch * step_growth**2
+    spread = (1 + variation**2) ** 2
+    variance = interruptions * prefill_s**2 * spread + batch * step_growth**2
     return np.asarray(tpot_s + z * np.sqrt(variance))

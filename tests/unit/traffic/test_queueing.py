@@ -50,13 +50,14 @@ def test_the_tpot_median_is_its_mean() -> None:
         output_tokens=300.0,
         step_growth=one(1e-4),
         batch=one(12.0),
+        variation=1.0,
     )
 
     assert pytest.approx(0.02) == tpot[0]
 
 
 def test_the_tpot_tail_grows_with_prefill_and_with_the_batch() -> None:
-    def tail(prefill_s: float, growth: float) -> float:
+    def tail(prefill_s: float, growth: float, variation: float = 0.0) -> float:
         return float(
             tpot_quantile_s(
                 0.95,
@@ -66,7 +67,9 @@ def test_the_tpot_tail_grows_with_prefill_and_with_the_batch() -> None:
                 output_tokens=300.0,
                 step_growth=one(growth),
                 batch=one(12.0),
+                variation=variation,
             )[0]
         )
 
     assert tail(0.1, 0.0) < tail(0.2, 0.0) < tail(0.2, 1e-3)
+    assert tail(0.1, 0.0) < tail(0.1, 0.0, 1.0)
