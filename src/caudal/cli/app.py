@@ -40,6 +40,16 @@ COMMANDS: Final = {
     "fit": CommandEntry(
         "caudal.cli.fit", "fit_command", "Say whether MODEL fits on a GPU, term by term."
     ),
+    "simulate": CommandEntry(
+        "caudal.cli.simulate",
+        "simulate_command",
+        "Run written scenarios under load and say how each went.",
+    ),
+    "capacity": CommandEntry(
+        "caudal.cli.capacity",
+        "capacity_command",
+        "Find the most that a deployment carries within the SLO.",
+    ),
     "gpus": CommandEntry(
         "caudal.cli.gpus", "gpus_group", "List, show and compare GPUs by their makers' figures."
     ),

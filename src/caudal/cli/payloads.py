@@ -12,12 +12,15 @@ from caudal.documents.models import ModelDocument, ModelListDocument
 from caudal.documents.offers import OfferDocument
 from caudal.documents.offers_history import HistoryDocument
 from caudal.documents.plan import PlanDocument
+from caudal.documents.simulation import CapacityDocument, SimulateDocument
 
 PAYLOADS: dict[str, type] = {
     "plan": PlanDocument,
     "budget": BudgetDocument,
     "fit": FitDocument,
     "fit log": FitLogDocument,
+    "simulate": SimulateDocument,
+    "capacity": CapacityDocument,
     "gpus list": GpuDocument,
     "gpus show": GpuDocument,
     "gpus compare": GpuDocument,
