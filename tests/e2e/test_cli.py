@@ -61,7 +61,12 @@ def caudal(
         [CAUDAL, *arguments],
         cwd=folder,
         env=environment
-        | {"COLUMNS": str(columns), "SOURCE_DATE_EPOCH": TODAY, "HOME": str(folder)},
+        | {
+            "COLUMNS": str(columns),
+            "SOURCE_DATE_EPOCH": TODAY,
+            "HOME": str(folder),
+            "HF_HUB_OFFLINE": "1",
+        },
         capture_output=True,
         text=True,
         check=False,

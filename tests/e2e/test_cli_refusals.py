@@ -37,7 +37,8 @@ def caudal(arguments: Sequence[str], folder: Path) -> subprocess.CompletedProces
     return subprocess.run(
         [CAUDAL, *arguments],
         cwd=folder,
-        env=environment | {"SOURCE_DATE_EPOCH": "1796040000", "HOME": str(folder)},
+        env=environment
+        | {"SOURCE_DATE_EPOCH": "1796040000", "HOME": str(folder), "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,
         check=False,

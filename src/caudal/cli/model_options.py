@@ -22,6 +22,7 @@ class NamedModel:
 
     model: str | None
     params: int | None
+    offline: bool
 
     @property
     def is_given(self) -> bool:
@@ -34,7 +35,7 @@ class NamedModel:
         Raises:
             ContradictoryOptionsError: it is named in both ways, or in none.
         """
-        return chosen_model(self.model, self.params)
+        return chosen_model(self.model, self.params, online=not self.offline)
 
 
 _OPTIONS: Final = {
@@ -44,7 +45,16 @@ _OPTIONS: Final = {
         type=AMOUNT,
         help="Instead of MODEL: only its number of parameters, such as 13B.",
     ),
+    "offline": click.option(
+        "--offline", is_flag=True, help="Never ask the hub for a model that is not known."
+    ),
 }
-model_options = option_group(_OPTIONS, name="model", build=chosen_model)
+
+
+def _spec(*, model: str | None, params: int | None, offline: bool) -> ModelSpec:
+    return NamedModel(model=model, params=params, offline=offline).spec()
+
+
+model_options = option_group(_OPTIONS, name="model", build=_spec)
 named_model_options = option_group(_OPTIONS, name="named", build=NamedModel)
 """The same where a model may be left out: the command gets a `NamedModel`."""

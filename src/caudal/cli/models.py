@@ -86,10 +86,11 @@ def list_command(*, family: str, max_params: int | None, as_json: bool) -> None:
     notes=(HOW_MODELS_ARE_NAMED,),
 )
 @click.argument("model")
+@click.option("--offline", is_flag=True, help="Never ask the hub for a model that is not known.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def show_command(*, model: str, as_json: bool) -> None:
+def show_command(*, model: str, offline: bool, as_json: bool) -> None:
     """Show the shape of MODEL, and where it was read."""
-    spec = resolve_model(model)
+    spec = resolve_model(model, online=not offline)
     document = ModelDocument.of(spec)
     if as_json:
         print_document("models show", document)

@@ -76,6 +76,7 @@ class ModelDocument:
     vision_parameters: int
     mtp_parameters: int
     checkpoint_bytes: int | None
+    bytes_by_role: dict[str, int]  # exact, where the headers of the weight files were read
     kv_bytes_per_token: float  # that a long context adds in 16 bit on one GPU, on vLLM
     layer_groups: tuple[LayerGroup, ...]
 
@@ -91,6 +92,10 @@ class ModelDocument:
             vision_parameters=model.vision_parameters,
             mtp_parameters=model.mtp_parameters,
             checkpoint_bytes=model.checkpoint_bytes,
+            bytes_by_role={
+                role.value: size
+                for role, size in (() if model.stored is None else model.stored.by_role)
+            },
             kv_bytes_per_token=_kv_bytes_per_token(model),
             layer_groups=tuple(
                 LayerGroup(count=count, layer=layer)
@@ -119,8 +124,8 @@ def list_models(*, family: str = "", most_parameters: int | None = None) -> Mode
     return ModelListDocument(models=found)
 
 
-def chosen_model(model: str | None, params: int | None) -> ModelSpec:
-    """Return the model that MODEL or --params means.
+def chosen_model(model: str | None, params: int | None, *, online: bool = False) -> ModelSpec:
+    """Return the model that MODEL or --params means; `online` lets the hub be asked.
 
     Raises:
         ContradictoryOptionsError: both are given, or none.
@@ -129,7 +134,7 @@ def chosen_model(model: str | None, params: int | None) -> ModelSpec:
     if params is not None:
         return assumed_model(params)
     assert model is not None, "one of the two is given"
-    return resolve_model(model)
+    return resolve_model(model, online=online)
 
 
 def check_one_model(model: str | None, params: int | None) -> None:

@@ -27,7 +27,7 @@ from caudal.facts.readers.files import (
     read_model_files,
 )
 from caudal.facts.readers.gguf_model import find_gguf, model_from_gguf
-from caudal.facts.readers.hub_cache import cached_snapshot, is_hub_id
+from caudal.facts.readers.hub_cache import cached_snapshot, is_hub_id, may_ask_hub
 from caudal.facts.readers.reconcile import with_header
 from caudal.facts.source import Source
 from caudal.vocabulary.errors import (
@@ -134,14 +134,16 @@ def read_index(text: str) -> tuple[ModelEntry, ...]:
     return tuple(_entry(row) for row in csv.DictReader(StringIO(text)))
 
 
-def resolve_model(text: str) -> ModelSpec:
+def resolve_model(text: str, *, online: bool = False) -> ModelSpec:
     """Return the model that `text` names: short name, alias, hub id, folder or model file.
 
     A folder or file may hold a config.json, with safetensors beside it whose headers give the
     exact bytes, or a GGUF model.
 
     A plain name is looked up in the catalogue first, then on disk, then (a hub id) in the cache
-    that the hub's own client keeps; `./name` is always a path. Nothing is downloaded.
+    that the hub's own client keeps; `./name` is always a path. With `online`, an id that is in
+    none of these is asked of the hub, for metadata alone, if its client is installed and
+    HF_HUB_OFFLINE is not set; a name of the catalogue never is.
 
     Raises:
         UnknownModelError: a short name that is not in the catalogue.
@@ -160,6 +162,10 @@ def resolve_model(text: str) -> ModelSpec:
     if path is not None or is_explicit_path(name):
         return _from_disk(path or Path(name), name=name)
     snapshot = cached_snapshot(name)
+    if snapshot is None and online and is_hub_id(name) and may_ask_hub():
+        from caudal.facts.readers.hub_fetch import fetch_metadata  # noqa: PLC0415 - 20 ms, seldom
+
+        snapshot = fetch_metadata(name)
     if snapshot is not None:
         return _from_disk(snapshot, name=name)
     if is_hub_id(name):
@@ -210,7 +216,8 @@ def _not_downloaded(hub_id: str, nearest: Iterable[str]) -> ModelNotDownloadedEr
         f"{hub_id} is neither in the catalogue nor on this machine.",
         remedy="Download its config.json (and model.safetensors.index.json if there is one) into "
         f"a folder: hf download {hub_id} --include config.json '*.safetensors.index.json' "
-        f"--local-dir ./{folder}, then name the folder: ./{folder}.{alike}",
+        f"--local-dir ./{folder}, then name the folder: ./{folder}. With caudal[hub] installed it "
+        f"is looked up by itself.{alike}",
     )
 
 

@@ -3,14 +3,14 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from caudal.facts.readers.hub_cache import names_in
+from caudal.facts.readers.hub_cache import cached_header, is_snapshot, names_in
 from caudal.facts.readers.json_file import LFS_POINTER, read_object, wrong_json
 from caudal.facts.readers.safetensors import read_safetensors
-from caudal.facts.readers.weight_file import WeightHeader, open_weight_file, shown, wrong_file
+from caudal.facts.readers.weight_file import WeightHeader, joined, open_weight_file, shown
 from caudal.vocabulary.errors import InvalidModelFileError
 from caudal.vocabulary.units import MIB, Bytes
 
@@ -19,7 +19,6 @@ SINGLE_NAME: Final = "model.safetensors"
 INDEX_MOST_BYTES: Final = 256 * MIB  # chosen: Kimi K2's index, one of the longest, is about 16 MB
 CHECKPOINT_MOST_BYTES: Final = 10**15  # chosen: a petabyte, 100 times the largest published
 _MOST_FILES: Final = 2_048  # chosen: DeepSeek V3 has 163
-_MOST_TENSORS: Final = 400_000  # chosen: Kimi K2 with scales has about 140,000
 _PLAIN_NAME: Final = re.compile(r"[\w][\w.+-]{0,200}\.safetensors", re.ASCII)
 _PART: Final = re.compile(
     r"(?P<stem>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})\.safetensors", re.ASCII
@@ -42,7 +41,8 @@ def read_checkpoint_files(folder: Path, *, within: Path) -> CheckpointFiles:
     """Return the size of the safetensors in a folder, from every header if all files are there.
 
     The index says which files belong together; without one, `model.safetensors`, a complete set
-    of parts, or the only file. A file that is a Git LFS pointer is not there.
+    of parts, or the only file. A file that is a Git LFS pointer is not there. In a snapshot of the
+    hub the headers that were fetched stand in for the files.
 
     Raises:
         InvalidModelFileError: an index or header is damaged, or one contradicts the other.
@@ -51,12 +51,15 @@ def read_checkpoint_files(folder: Path, *, within: Path) -> CheckpointFiles:
     index = folder / INDEX_NAME
     if os.path.lexists(index):
         return _by_index(index, within=within)
-    names = _without_index(folder)
+    names = _without_index(folder) or [SINGLE_NAME] * is_snapshot(folder)
     present = [name for name in names if _is_here(folder / name)]
-    if not names or len(present) < len(names):
-        return CheckpointFiles(note=_missing(len(present), len(names)) if present else "")
-    header = read_shards(folder, names)
-    return CheckpointFiles(size_bytes=header.tensor_bytes, header=header)
+    if names and len(present) == len(names):
+        header = read_shards(folder, names)
+        return CheckpointFiles(size_bytes=header.tensor_bytes, header=header)
+    fetched = cached_header(folder, names)
+    if fetched is not None:
+        return CheckpointFiles(size_bytes=fetched.tensor_bytes, header=fetched)
+    return CheckpointFiles(note=_missing(len(present), len(names)) if present else "")
 
 
 def read_shards(folder: Path, names: Iterable[str]) -> WeightHeader:
@@ -65,24 +68,7 @@ def read_shards(folder: Path, names: Iterable[str]) -> WeightHeader:
     Raises:
         InvalidModelFileError: one is damaged, two hold the same tensor, or there are too many.
     """
-    parts: list[WeightHeader] = []
-    tensors = 0
-    holder: dict[str, str] = {}
-    for name in names:
-        part = read_safetensors(folder / name)
-        parts.append(part)
-        tensors += len(part.tensors)
-        if tensors > _MOST_TENSORS:
-            raise wrong_file(name, f"and those before hold more than {_MOST_TENSORS:,} tensors")
-        for tensor in part.tensors:
-            other = holder.setdefault(tensor.name, part.file)
-            if other != part.file:
-                raise wrong_file(part.file, f"repeats {shown(tensor.name)} of {shown(other)}")
-    return replace(
-        parts[0],
-        tensors=tuple(tensor for part in parts for tensor in part.tensors),
-        files=len(parts),
-    )
+    return joined(read_safetensors(folder / name) for name in names)
 
 
 def index_size(index: Mapping[str, object], path: Path) -> Bytes | None:
@@ -126,10 +112,14 @@ def _by_index(path: Path, *, within: Path) -> CheckpointFiles:
     stated, places = index_size(index, path), index_files(index, path)
     names = sorted(set(places.values()))
     present = [name for name in names if _is_here(path.parent / name)]
-    if not names or len(present) < len(names):
-        missing = _missing(len(present), len(names)) if present else ""
-        return CheckpointFiles(size_bytes=stated, note=missing)
-    header = read_shards(path.parent, names)
+    if names and len(present) == len(names):
+        header = read_shards(path.parent, names)
+    else:
+        fetched = cached_header(path.parent, names)
+        if fetched is None:
+            missing = _missing(len(present), len(names)) if present else ""
+            return CheckpointFiles(size_bytes=stated, note=missing)
+        header = fetched
     _check_places(places, header, path)
     note = ""
     if stated is not None and abs(header.tensor_bytes / stated - 1) > _INDEX_DIFFERS:

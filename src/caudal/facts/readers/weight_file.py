@@ -3,7 +3,7 @@
 import os
 import stat
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from caudal.vocabulary.units import Bytes
 
 _WINDOW_BYTES: Final = 1 << 20  # chosen: one read for most headers, small beside Python itself
 _LENGTH: Final = struct.Struct("<Q")
+_MOST_TENSORS: Final = 400_000  # chosen: Kimi K2 with scales has about 140,000
 _LONGEST_SHOWN: Final = 80  # chosen: enough to find a tensor's name again
 
 
@@ -86,6 +87,32 @@ def open_weight_file(path: Path) -> Iterator[tuple[BinaryIO, int]]:
             f"{path.name} cannot be read: {problem.strerror or problem}.",
             remedy="Check the file's permissions and the disk.",
         ) from None
+
+
+def joined(headers: Iterable[WeightHeader]) -> WeightHeader:
+    """Return the headers of all files of one checkpoint as one, with the first's metadata.
+
+    Raises:
+        InvalidModelFileError: two hold the same tensor, or all together too many.
+    """
+    parts: list[WeightHeader] = []
+    holder: dict[str, str] = {}
+    for part in headers:
+        parts.append(part)
+        for tensor in part.tensors:
+            other = holder.setdefault(tensor.name, part.file)
+            if other != part.file:
+                raise wrong_file(part.file, f"repeats {shown(tensor.name)} of {shown(other)}")
+        if len(holder) > _MOST_TENSORS:
+            raise wrong_file(
+                part.file, f"and those before hold more than {_MOST_TENSORS:,} tensors"
+            )
+    return WeightHeader(
+        file=parts[0].file,
+        metadata=parts[0].metadata,
+        tensors=tuple(tensor for part in parts for tensor in part.tensors),
+        files=len(parts),
+    )
 
 
 def wrong_file(file: str, why: str) -> InvalidModelFileError:
