@@ -19,6 +19,7 @@ from caudal.traffic.slo import Metric, Objective, Slo
 _PERCENTILES = (0.5, 0.95, 0.99)
 _SHORT = 190  # pixels; chosen: four charts stand on one page
 _MOST_POINTS = 256
+_LEAST = 0.1  # of its value, where an interval reaches 0: the axis is logarithmic
 _FLAT = 1.02  # a series whose highest value is within this of its lowest says nothing
 
 
@@ -81,35 +82,46 @@ def _latency_chart(capacity: Capacity, slo: Slo, metric: Metric, load: str) -> S
                 rows.append(
                     {
                         "rate": point.rate, "line": f"p{percentile * 100:g}",
-                        "seconds": seconds.value, "low": seconds.low, "high": seconds.high,
+                        "seconds": seconds.value, "high": seconds.high,
+                        "low": max(seconds.low, seconds.value * _LEAST),
                     }
                 )  # fmt: skip
+    bounds = [each for each in slo.objectives if each.metric is metric]
+    values = [
+        *(value for row in rows for value in (row["low"], row["high"]) if isinstance(value, float)),
+        *(each.at_most_s for each in bounds),
+    ]
+    scale: Spec = {
+        "type": "log",
+        "domain": [min(values, default=1) * 0.9, max(values, default=1) * 1.1],
+    }
     x = quantitative("rate", load)
-    lines = nominal("line", sort=[f"p{each * 100:g}" for each in _PERCENTILES])
+    order = [f"p{each * 100:g}" for each in _PERCENTILES]
+    lines, dashes = nominal("line", sort=order), nominal("line", sort=order, legend=None)
     layers: list[Spec] = [
         {
             "mark": {"type": "area", "opacity": 0.18},
-            "encoding": {"x": x, "y": _seconds("low"), "y2": {"field": "high"}, "color": lines},
+            "encoding": {
+                "x": x, "y": quantitative("low", "seconds", scale=scale), "y2": {"field": "high"},
+                "color": lines,
+            },
         },
         {
             "mark": {"type": "line", "strokeWidth": 2, "point": True},
-            "encoding": {"x": x, "y": _seconds("seconds"), "color": lines, "strokeDash": lines},
+            "encoding": {
+                "x": x, "y": quantitative("seconds", "seconds", scale=scale, axis=amounts()),
+                "color": lines, "strokeDash": dashes,
+            },
         },
         *_answer(capacity),
-        *(_bound(each) for each in slo.objectives if each.metric is metric),
-    ]
+        *(_bound(each, scale) for each in bounds),
+    ]  # fmt: skip
     return chart(metric.upper(), rows, *layers, subtitle=_said(capacity), height=_SHORT)
 
 
-def _seconds(field: str) -> Spec:
-    return quantitative(field, "seconds", scale={"type": "log"}, axis=amounts())
-
-
-def _bound(objective: Objective) -> Spec:
-    return {
-        "mark": {"type": "rule", "strokeDash": [6, 3]},
-        "encoding": {"y": {"datum": objective.at_most_s, "type": "quantitative"}},
-    }
+def _bound(objective: Objective, scale: Spec) -> Spec:
+    bound: Spec = {"datum": objective.at_most_s, "type": "quantitative", "scale": scale}
+    return {"mark": {"type": "rule", "strokeDash": [6, 3]}, "encoding": {"y": bound}}
 
 
 def _answer(capacity: Capacity) -> Sequence[Spec]:
