@@ -4,6 +4,7 @@ Sources: ggml-org/llama.cpp src/llama-graph.cpp (build_attn_mha, build_attn_inp_
 src/llama-context.cpp (graph_reserve); ikawrakow/ik_llama.cpp docs (-mla, -amb).
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from caudal.facts.model import GroupedQueryAttention, LatentAttention, Mixer, ModelSpec
@@ -23,14 +24,29 @@ _PIECE: Final = 512 * MIB
 _LATENT_DOUBT: Final = 4.0  # MLA at 2k: 0.49 to 1.02 GiB printed on devices with 0.25 of logits
 
 
-def compute_buffer(
-    model: ModelSpec, serving: Serving, *, output: bool = True, streamed_bytes: float = 0.0
-) -> Estimate:
-    """Return the buffer of one device, which holds the output layer or not.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streamed:
+    """Matrices that stay on the host: prompts are multiplied on the GPU all the same, in a copy.
 
-    `streamed_bytes` is the largest matrix that stays on the host: prompts are multiplied on the
-    GPU all the same, in a copy (2.04 GiB of buffer with a head of 1.73 on the host, ik_llama.cpp
-    pull request 333; 0.24 with one of 0.16, 328).
+    2.04 GiB of buffer with a head of 1.73 on the host (ik_llama.cpp pull request 333), 0.24 with
+    one of 0.16 (328).
+    """
+
+    layer_bytes: float = 0.0  # the largest one of any layer
+    head_bytes: float = 0.0
+
+
+NOTHING_STREAMED: Final = Streamed()
+
+
+def compute_buffer(
+    model: ModelSpec,
+    serving: Serving,
+    *,
+    output: bool = True,
+    streamed: Streamed = NOTHING_STREAMED,
+) -> Estimate:
+    """Return the buffer of one device, which computes the output layer or not.
 
     `max(logits, layer)`. Logits: `n_ubatch · (vocabulary + 2 · hidden) · 4`. Layer:
     `n_ubatch · (3 · intermediate + 4 · hidden) · 4` and what attention holds: the mask
@@ -61,9 +77,9 @@ def compute_buffer(
         (logits if serving.expands_latents else 0) + layer + attention.high,
     )
     return Estimate(
-        max(logits, layer + attention.value) + streamed_bytes,
+        max(logits + streamed.head_bytes, layer + attention.value + streamed.layer_bytes),
         low,
-        high + streamed_bytes,
+        high + max(streamed.head_bytes, streamed.layer_bytes),
         Basis.CALIBRATED,
     )
 

@@ -43,11 +43,14 @@ def kv_needs(model: ModelSpec, serving: Serving) -> KvNeeds:
     """
     longest = serving.longest(model)
     stages = distinct_mixers(SameModel(model), serving.layout.pipeline)
-    candidates = [_stage_needs(serving, mixers, longest) for mixers in stages]
+    candidates = [layers_kv_needs(serving, mixers, longest) for mixers in stages]
     return max(candidates, key=lambda needs: needs.request_bytes(longest))
 
 
-def _stage_needs(serving: Serving, mixers: tuple[tuple[Mixer, int], ...], longest: int) -> KvNeeds:
+def layers_kv_needs(
+    serving: Serving, mixers: tuple[tuple[Mixer, int], ...], longest: int
+) -> KvNeeds:
+    """Return the cells of some layers, given by mixer and how often it stands there."""
     sizes: dict[tuple[str, int | None], list[float]] = {}
     for mixer, count in mixers:
         kind, cap, size = _layer(mixer, serving)
