@@ -60,6 +60,13 @@ _PRECISIONS: Final[Mapping[str, str]] = {
 
 _NEWEST_YEAR: Final = 2026
 _WAY_DOWN: Final = 0.9  # InferenceX draws lengths evenly between 0.8 and 1.0 of what it names
+_GROWN: Final = 0.6
+"""Share of its output that a running sequence holds in the cache on average.
+
+Engines that allocate as sequences grow hold half where they are evenly staggered, all where they
+began together; chosen between by the sequences that ran at once in saturated rows. TensorRT-LLM
+reserves the whole output when it admits a request (GUARANTEED_NO_EVICT).
+"""
 _DEFAULT_TOKENS: Final = 128.0  # a short chat prompt and answer, where a decode row says nothing
 
 
@@ -185,7 +192,8 @@ def _case(row: SpeedRow, model: ModelSpec, gpu: GpuSpec, layout: Layout, data: i
     serving, era = _serving(row, model, gpu, layout)
     work = _named(step_work(model, serving, data=data, era=era, version=_version(row)))
     prompt, output = _lengths(row)
-    limit = running_limit(model, serving, gpu, tokens=prompt + output, data=data)
+    held = prompt + output * (1.0 if serving.engine.name == "tensorrt-llm" else _GROWN)
+    limit = running_limit(model, serving, gpu, tokens=held, data=data)
     if limit < 1.0:
         limit = 1.0 if row.kind in {RowKind.DECODE, RowKind.PREFILL} else limit
     if limit < 1.0 and row.tensor is None:
@@ -215,16 +223,34 @@ def _named(work: StepWork) -> StepWork:
 def _serving(row: SpeedRow, model: ModelSpec, gpu: GpuSpec, layout: Layout) -> tuple[Serving, str]:
     spec, era = engine_for(row)
     weights = format_for(row, model, gpu)
-    default_kv = "fp8" if spec.name == "tensorrt-llm" and weights.activations_quantised else "bf16"
     serving = Serving(
         engine=spec,
         weight_format=weights,
-        kv_format=kv_format({"fp16": "bf16"}.get(row.kv_format or "", row.kv_format or default_kv)),
+        kv_format=kv_format(_kv_name(row, model, gpu, spec.name, weights)),
         layout=layout,
     ).on(gpu)
     prompt, output = _lengths(row)
     longest = min(model.max_context_tokens, max(int(2 * (prompt + output)), 4096))
     return replace(serving, max_model_tokens=Tokens(longest)), era
+
+
+def _kv_name(
+    row: SpeedRow, model: ModelSpec, gpu: GpuSpec, engine_name: str, weights: WeightFormat
+) -> str:
+    """Return the format of keys and values, where a row says nothing by the usual one.
+
+    FP8 where the checkpoint asks for it, under TensorRT-LLM with quantised products (its recipes
+    set it), and on GPUs with FP4 units, whose attention kernels prefer it: the sequences that ran
+    at once in saturated rows are twice those that 16 bit would hold. Else 16 bit.
+    """
+    if row.kv_format is not None:
+        return "bf16" if row.kv_format == "fp16" else row.kv_format
+    if engine_name not in {"tensorrt-llm", "vllm", "sglang"} or not weights.is_quantised:
+        return "bf16"
+    if engine_name == "tensorrt-llm":
+        return "fp8" if weights.activations_quantised else "bf16"
+    asked = model.checkpoint.kv_format if model.checkpoint.weight_format == weights.name else None
+    return asked or ("fp8" if gpu.native_fp4 else "bf16")
 
 
 def _lengths(row: SpeedRow) -> tuple[float, float]:

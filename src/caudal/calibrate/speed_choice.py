@@ -12,7 +12,7 @@ from caudal.calibrate.speed_levels import LEVELS
 from caudal.calibrate.speed_predict import Predictions, columns_by_load, level_names, predict
 from caudal.calibrate.speed_rows import Metric, SpeedRow, read_speed_rows
 from caudal.facts.calibration import SpeedCalibration
-from caudal.speed.efficiency import Parameter, in_unit
+from caudal.speed.efficiency import Parameter, in_units
 from caudal.vocabulary.errors import CaudalError
 
 
@@ -61,8 +61,8 @@ def calibrated(
         value = np.full(len(cases), fitted.base)
         for level, offsets in fitted.levels.items():
             value += np.array([offsets.get(name, 0.0) for name in names[level]])
-        found[parameter] = in_unit(parameter, value)
-    return found
+        found[parameter] = value
+    return in_units(found)
 
 
 def predict_cases(cases: Sequence[SpeedCase], calibration: SpeedCalibration) -> Predictions:

@@ -20,6 +20,8 @@ from caudal.speed.steady import (
     SteadyState,
     all_at_once,
     closed_loop,
+    intake_seconds,
+    largest_fed_batch,
     open_loop,
     static_batch_seconds,
     waiting_seconds,
@@ -206,8 +208,10 @@ def _metrics(state: SteadyState, replicas: Floats) -> Mapping[Metric, Floats]:
 
 def _queued(pace: Pace, columns: Columns) -> SteadyState:
     """Return the state of a replica whose queue never runs empty: its batch is at the limit."""
-    prompt, output, batch = columns.prompt, columns.output, columns.limit
-    prefill = pace.prefill(prompt)
+    prompt, output = columns.prompt, columns.output
+    batch = np.minimum(columns.limit, largest_fed_batch(pace, prompt, output))
+    ranks = pace.terms.data
+    prefill = pace.prefill(prompt, 0.0, ranks) / ranks
     tpot = pace.decode(batch, prompt + output / 2) + batch * prefill / output
     rate = batch / (output * tpot)
     return SteadyState(
@@ -241,7 +245,8 @@ def _pools(pace: Pace, columns: Columns, constants: Constants) -> Mapping[Metric
     assert columns.prefill_machine is not None
     assert columns.prefill_replicas is not None
     before = Pace(columns.prefill_terms, columns.prefill_machine, constants)
-    prefill = before.prefill(columns.prompt)
+    ranks = before.terms.data
+    prefill = before.prefill(columns.prompt, 0.0, ranks) / ranks
     prompt, output, users = columns.prompt, columns.output, columns.users
     batch, ttft = 0.9 * users, prefill
     for _ in range(16):
@@ -250,9 +255,9 @@ def _pools(pace: Pace, columns: Columns, constants: Constants) -> Mapping[Metric
         each = np.minimum(rate, columns.prefill_replicas / prefill) / columns.prefill_replicas
         queue = np.maximum(users * columns.replicas / rate - ttft - output * tpot, 0.0)
         ttft = (
-            constants[Parameter.FIRST]
+            intake_seconds(before, prompt, rate)
             + constants[Parameter.HANDLE] * users
-            + prefill
+            + prefill * ranks
             + constants[Parameter.CLUMP]
             * users
             * columns.replicas

@@ -43,6 +43,8 @@ class Parameter(StrEnum):
     CLUMP = "clump"  # share of a closed loop's users whose prompts stand before one's own
     HANDLE = "handle"  # seconds to the first token for each user whose tokens are being sent
     LOST = "lost"  # slots of a closed loop that stand empty between two requests
+    INTAKE = "intake"  # seconds the server's front end works on each request, one at a time
+    TOKENISE = "tokenise"  # likewise for each token of the prompt
     FIRST = "first"  # seconds from the request's arrival to its first step
     DECODE = "decode"  # factor on a whole decode step
     PREFILL = "prefill"  # factor on a whole prefill
@@ -119,10 +121,12 @@ def constants_for(
 ) -> dict[Parameter, Floats]:
     """Return every constant for `work` on each GPU, in its own unit; arrays [gpus]."""
     keys: dict[str, LevelKeys] = {}
-    return {
-        parameter: in_unit(parameter, _summed(calibration.parameters[parameter], work, gpus, keys))
-        for parameter in Parameter
-    }
+    return in_units(
+        {
+            parameter: _summed(calibration.parameters[parameter], work, gpus, keys)
+            for parameter in Parameter
+        }
+    )
 
 
 def _summed(
@@ -137,8 +141,12 @@ def _summed(
     return total
 
 
-def in_unit(parameter: Parameter, value: Floats) -> Floats:
-    """Return a fitted value in its unit: a share, or seconds, tokens or a factor."""
+def in_units(fitted: Mapping[Parameter, Floats]) -> dict[Parameter, Floats]:
+    """Return fitted values in their units: shares, seconds, tokens or factors."""
+    return {parameter: _in_unit(parameter, value) for parameter, value in fitted.items()}
+
+
+def _in_unit(parameter: Parameter, value: Floats) -> Floats:
     if parameter in LOGIT:
         return np.asarray(1.0 / (1.0 + np.exp(-value)))
     return np.exp(value)

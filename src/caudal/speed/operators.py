@@ -31,6 +31,23 @@ def larger(first: Floats, second: Floats) -> Floats:
     return high * np.sqrt(np.sqrt(1.0 + share**_SOFTNESS))
 
 
+def matrix_floor_seconds(terms: WorkTerms, machine: Machine, tokens: Floats) -> Floats:
+    """Return the least time of all matrix products of one step: no share, no skew, no waiting.
+
+    `Σ max(bytes / bandwidth, flop · tokens / peak)`, with the experts that an even router touches.
+    """
+    total = np.zeros_like(tokens)
+    for matrix in terms.matrices:
+        rate = machine.quantised_flop_per_s if matrix.quantised else machine.plain_flop_per_s
+        read = matrix.weight_bytes
+        if matrix.kind is MatrixKind.EXPERTS:
+            read = read * touched_share(matrix.experts, matrix.chosen, tokens)
+        total = total + np.maximum(
+            read / machine.memory_bytes_per_s, matrix.flop_per_token * tokens / rate
+        )
+    return total
+
+
 def matrix_seconds(
     terms: WorkTerms, machine: Machine, constants: Constants, tokens: Floats
 ) -> Floats:
@@ -55,13 +72,14 @@ def _matrix_times(
     bandwidth = machine.memory_bytes_per_s * constants[Parameter.MEMORY]
     flop_per_s = rate * constants[name]
     bytes_read = matrix.weight_bytes
-    worked = matrix.flop_per_token * (tokens + constants[Parameter.HALF])
+    worked_tokens = tokens
     if matrix.kind is MatrixKind.EXPERTS:
         bandwidth = bandwidth * constants[Parameter.EXPERT_MEMORY]
         flop_per_s = flop_per_s * constants[Parameter.EXPERT_COMPUTE]
         skew = constants[Parameter.SKEW]
         bytes_read = bytes_read * fullest_share(matrix, tokens, skew)
-        worked = worked * fullest_load(matrix, tokens, skew)
+        worked_tokens = fullest_tokens(matrix, tokens, skew)
+    worked = matrix.flop_per_token * (worked_tokens + constants[Parameter.HALF])
     moved, multiplied = np.broadcast_arrays(bytes_read / bandwidth, worked / flop_per_s)
     return moved, multiplied
 
@@ -78,14 +96,14 @@ def fullest_share(matrix: MatrixTerm, tokens: Floats, skew: Floats) -> Floats:
     return np.minimum(share + skew * deviation, 1.0)
 
 
-def fullest_load(matrix: MatrixTerm, tokens: Floats, skew: Floats) -> Floats:
-    """Return how much more than the mean the GPU with most tokens multiplies.
+def fullest_tokens(matrix: MatrixTerm, tokens: Floats, skew: Floats) -> Floats:
+    """Return the tokens of the batch as the GPU with most of them sees it.
 
-    Likewise, with a Poisson number of tokens at each GPU; never more than all tokens at one.
+    Likewise, with a Poisson number `m` of tokens at each GPU: as if the batch were
+    `1 + √(2 ln n / m)` as large; never more than if all tokens went to one GPU.
     """
-    mean = tokens * matrix.chosen / matrix.ranks
-    extra = 1.0 + skew * np.sqrt(2.0 * np.log(matrix.ranks) / np.maximum(mean, 1e-9))
-    return np.minimum(extra, matrix.ranks)
+    shares = 2.0 * np.log(matrix.ranks) * matrix.ranks / matrix.chosen
+    return np.minimum(tokens + skew * np.sqrt(shares * tokens), matrix.ranks * tokens)
 
 
 def touched_share(experts: Floats, chosen: Floats, tokens: Floats) -> Floats:
@@ -97,6 +115,15 @@ def touched_share(experts: Floats, chosen: Floats, tokens: Floats) -> Floats:
     return np.asarray(1.0 - idle**tokens)
 
 
+def cache_bytes(terms: WorkTerms, sequences: Floats, context: Floats) -> Floats:
+    """Return what `sequences` sequences read of caches and states in one step."""
+    read = sequences * terms.state_bytes
+    for part in terms.attention:
+        reach = np.minimum(context, part.window_tokens)
+        read = read + sequences * reach * part.kv_bytes_per_token
+    return read
+
+
 def decode_attention_seconds(
     terms: WorkTerms,
     machine: Machine,
@@ -105,11 +132,10 @@ def decode_attention_seconds(
     context: Floats,
 ) -> Floats:
     """Return the time in which `sequences` sequences each look back over `context` tokens."""
-    read = sequences * terms.state_bytes
+    read = cache_bytes(terms, sequences, context)
     worked = np.zeros_like(sequences)
     for part in terms.attention:
         reach = np.minimum(context, part.window_tokens)
-        read = read + sequences * reach * part.kv_bytes_per_token
         worked = worked + sequences * reach * part.decode_flop_per_token
     bandwidth = machine.memory_bytes_per_s * constants[Parameter.CACHE]
     flop_per_s = machine.plain_flop_per_s * constants[Parameter.LATENT]

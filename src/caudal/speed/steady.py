@@ -2,7 +2,8 @@
 
 At a decode batch of `B` sequences that each receive `O` tokens, one prefill of `S` seconds comes
 in for every `O/B` steps, and everybody waits for it: `tpot = t(B) + B · S / O`. The rate that
-sustains the batch is `B / (O · tpot)` (Little's law over the decode phase).
+sustains the batch is `B / (O · tpot)` (Little's law over the decode phase). A step takes in at most
+`M` prompt tokens, so that no batch larger than `O · M / I` can be kept up with prompts of `I`.
 
 The functions on a `Pace` are elementwise over whatever broadcasts; `limit` is how many sequences
 may run at once. Waiting beyond these means is the simulator's affair.
@@ -57,15 +58,17 @@ def capacity_curve(
 ) -> CapacityCurve:
     """Return for each decode batch of `batches` its rate and speed, [gpus, batches].
 
-    `cached_tokens` of the input come from the prefix cache and are not computed again.
+    `cached_tokens` of the input come from the prefix cache and are not computed again. A batch
+    larger than prompts come in for stands where the largest such batch does.
     Leaves out waiting before prefill: the plan adds it for the percentile that it needs.
     """
     pace = pace_for(work, gpus)
     batch = np.atleast_1d(np.asarray(batches, dtype=np.float64))
     prompt = np.full_like(batch, input_tokens)
     output = np.full_like(batch, output_tokens)
-    tpot, prefill = loaded_tpot(pace, batch, prompt, output, cached_tokens)
-    rate = batch / (output_tokens * tpot)
+    fed = np.minimum(batch, largest_fed_batch(pace, prompt - cached_tokens, output))
+    tpot, prefill = loaded_tpot(pace, fed, prompt, output, cached_tokens)
+    rate = fed / (output_tokens * tpot)
     return CapacityCurve(
         tpot_s=tpot,
         prefill_s=prefill,
@@ -111,11 +114,24 @@ def steady_state_closed(
 def loaded_tpot(
     pace: Pace, batch: Floats, prompt: Floats, output: Floats, cached: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Return the time per token at a decode batch, and the time of one prompt's prefill."""
-    prefill = pace.prefill(prompt - cached, cached)
+    """Return the time per token at a decode batch, and the engine's time for one prompt.
+
+    With attention data parallelism as many prompts as ranks are prefilled side by side.
+    """
+    ranks = pace.terms.data
+    prefill = pace.prefill(prompt - cached, cached, ranks) / ranks
     step = pace.decode(batch, prompt + output / 2)
     stall = prefill * pace.constants[Parameter.OVERLAP]
-    return np.asarray(step + batch * stall / output), prefill
+    fed = np.minimum(batch, largest_fed_batch(pace, prompt - cached, output))
+    return np.asarray(step + fed * stall / output), prefill
+
+
+def largest_fed_batch(pace: Pace, prompt: Floats, output: Floats) -> Floats:
+    """Return the largest decode batch that prompts come in fast enough for.
+
+    `output · M / prompt`: a sequence stays for `output` steps, each of which takes in `M` tokens.
+    """
+    return np.maximum(output * pace.terms.chunk_tokens / np.maximum(prompt, 1.0), 1.0)
 
 
 def closed_loop(
@@ -128,15 +144,19 @@ def closed_loop(
     wait for a slot: `(users − running) / rate` longer.
     """
     running = np.minimum(users, limit)
-    batch = 0.9 * running
+    fed = largest_fed_batch(pace, prompt, output)
+    batch = np.minimum(0.9 * running, fed)
     for _ in range(_ROUNDS):
         tpot, prefill = loaded_tpot(pace, batch, prompt, output)
         decoding = output * tpot
-        ttft = closed_ttft(pace, running, tpot, prefill, rate=batch / (output * tpot))
-        batch = 0.5 * batch + 0.5 * running * decoding / (decoding + ttft)
+        ttft = closed_ttft(
+            pace, running, tpot, prefill, prompt=prompt, rate=batch / (output * tpot)
+        )
+        batch = 0.5 * batch + 0.5 * np.minimum(running * decoding / (decoding + ttft), fed)
     tpot, prefill = loaded_tpot(pace, batch, prompt, output)
-    ttft = closed_ttft(pace, running, tpot, prefill, rate=batch / (output * tpot))
-    rate = running / (ttft + output * tpot)
+    ttft = closed_ttft(pace, running, tpot, prefill, prompt=prompt, rate=batch / (output * tpot))
+    rate = np.minimum(running / (ttft + output * tpot), fed / (output * tpot))
+    ttft = np.maximum(ttft, running / rate - output * tpot)
     idle = np.minimum(pace.constants[Parameter.LOST], 0.5 * users)
     queued = np.maximum(users - running, 0.0) + idle
     return SteadyState(
@@ -149,19 +169,33 @@ def closed_loop(
 
 
 def closed_ttft(
-    pace: Pace, users: Floats, tpot: Floats, prefill: Floats, *, rate: Floats
+    pace: Pace, users: Floats, tpot: Floats, prefill: Floats, *, prompt: Floats, rate: Floats
 ) -> Floats:
     """Return the median time to the first token of users who are all served.
 
-    Half a step passes until the scheduler looks; requests that began together stay near each
-    other, so that a share of all users' prompts comes before one's own; handling the streams of
-    the others takes the server's processor.
+    A step passes until the scheduler has looked and answered; requests that began together stay
+    near each other, so that a share of all users' prompts comes before one's own; handling the
+    streams of the others takes the server's processor.
     """
     constants = pace.constants
     ahead = constants[Parameter.CLUMP] * (users - 1.0) * prefill
     handling = constants[Parameter.HANDLE] * users
     waiting = waiting_seconds(pace, prefill, rate)
-    return np.asarray(constants[Parameter.FIRST] + tpot + ahead + handling + waiting + prefill)
+    own = prefill * pace.terms.data
+    arriving = intake_seconds(pace, prompt, rate)
+    return np.asarray(arriving + tpot + ahead + handling + waiting + own)
+
+
+def intake_seconds(pace: Pace, prompt: Floats, rate: Floats) -> Floats:
+    """Return the time from a request's arrival until the engine knows of it.
+
+    The front end (HTTP, chat template, tokeniser) takes requests one at a time: its own work, the
+    wait for those before (M/D/1), and what every request spends on the way.
+    """
+    constants = pace.constants
+    work = constants[Parameter.INTAKE] + prompt * constants[Parameter.TOKENISE]
+    load = np.minimum(rate * work, _LARGEST_LOAD)
+    return np.asarray(constants[Parameter.FIRST] + work * (1.0 + load / (2.0 * (1.0 - load))))
 
 
 def waiting_seconds(pace: Pace, prefill: Floats, rate: Floats) -> Floats:
@@ -183,6 +217,7 @@ def open_loop(
     saturated and yields what it can.
     """
     batch = np.ones_like(rate)
+    limit = np.minimum(limit, largest_fed_batch(pace, prompt, output))
     for _ in range(3 * _ROUNDS):
         tpot, prefill = loaded_tpot(pace, batch, prompt, output)
         batch = np.minimum(0.3 * batch + 0.7 * rate * output * tpot, limit)
@@ -191,10 +226,10 @@ def open_loop(
     constants = pace.constants
     handling = constants[Parameter.HANDLE] * batch
     ttft = (
-        constants[Parameter.FIRST]
+        intake_seconds(pace, prompt, carried)
         + tpot
         + handling
-        + prefill
+        + prefill * pace.terms.data
         + waiting_seconds(pace, prefill, carried)
     )
     return SteadyState(
@@ -214,8 +249,9 @@ def all_at_once(
     Prompts go first: half of those that are admitted come before the median one. Requests beyond
     `limit` follow at the steady rate of a full batch.
     """
-    running = np.minimum(requests, limit)
-    prefill = pace.prefill(prompt)
+    running = np.minimum(np.minimum(requests, limit), largest_fed_batch(pace, prompt, output))
+    ranks = pace.terms.data
+    prefill = pace.prefill(prompt, 0.0, ranks) / ranks
     step = pace.decode(running, prompt + output / 2)
     later = np.maximum(requests - running, 0.0)
     full, _ = loaded_tpot(pace, running, prompt, output)
@@ -224,7 +260,8 @@ def all_at_once(
     tpot = step + running * prefill / (2.0 * output)
     tpot = tpot + share * (full - tpot)
     total = running * prefill + output * step + later / rate
-    first = pace.constants[Parameter.FIRST] + pace.constants[Parameter.HANDLE] * running
+    first = intake_seconds(pace, prompt, np.zeros_like(requests))
+    first = first + pace.constants[Parameter.HANDLE] * running
     half = requests / 2.0
     ttft = first + np.minimum(half, running) * prefill + np.maximum(half - running, 0.0) / rate
     return SteadyState(

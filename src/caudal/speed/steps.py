@@ -1,6 +1,7 @@
 """Seconds of one decode step and of one prefill, for one piece of work on many GPUs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -10,8 +11,10 @@ from caudal.facts.calibration import SpeedCalibration, speed_calibration
 from caudal.speed.efficiency import Constants, Machine, Parameter, constants_for, machine_for
 from caudal.speed.gpus import GpuColumns
 from caudal.speed.operators import (
+    cache_bytes,
     decode_attention_seconds,
     exchange_seconds,
+    matrix_floor_seconds,
     matrix_seconds,
     overhead_seconds,
     prefill_attention_seconds,
@@ -21,6 +24,16 @@ from caudal.speed.work import StepWork
 from caudal.vocabulary.estimate import Basis
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeParts:
+    """The seconds of one decode step by what they are spent on; they add up to the whole."""
+
+    matrices: Floats
+    attention: Floats
+    exchanges: Floats
+    overhead: Floats
 
 
 class Pace:
@@ -43,14 +56,32 @@ class Pace:
         Stages of a pipeline each work on a part of the batch in turn, so a token's way through
         all of them takes a whole model's time at that part.
         """
+        parts = self.decode_parts(batch, context)
+        return np.asarray(parts.matrices + parts.attention + parts.exchanges + parts.overhead)
+
+    def decode_parts(self, batch: Floats, context: Floats) -> "DecodeParts":
+        """Return what the time of one decode step is made of.
+
+        The fitted factor on the whole never takes it below the physical floor.
+        """
         part = batch / self.terms.microbatches
-        seconds = (
-            matrix_seconds(self.terms, self.machine, self.constants, part)
-            + decode_attention_seconds(self.terms, self.machine, self.constants, part, context)
-            + exchange_seconds(self.terms, self.machine, self.constants, part)
-            + overhead_seconds(self.terms, self.constants, batch)
+        terms, machine, constants = self.terms, self.machine, self.constants
+        matrices = matrix_seconds(terms, machine, constants, part)
+        attention = decode_attention_seconds(terms, machine, constants, part, context)
+        exchanges = exchange_seconds(terms, machine, constants, part)
+        overhead = overhead_seconds(terms, constants, batch)
+        floor = (
+            matrix_floor_seconds(terms, machine, part)
+            + cache_bytes(terms, part, context) / machine.memory_bytes_per_s
         )
-        return np.asarray(seconds * self.constants[Parameter.DECODE])
+        total = matrices + attention + exchanges + overhead
+        factor = np.maximum(constants[Parameter.DECODE], floor / total)
+        return DecodeParts(
+            matrices=factor * matrices,
+            attention=factor * attention,
+            exchanges=factor * exchanges,
+            overhead=factor * overhead,
+        )
 
     def prefill(
         self, tokens: Floats, context: Floats | float = 0.0, prompts: Floats | float = 1.0
@@ -73,7 +104,8 @@ class Pace:
         stages = self.terms.pipeline
         filling = 1.0 + (stages - 1.0) / np.minimum(chunks, self.terms.flush_chunks)
         seconds = (one * chunks + looking) / stages * filling
-        return np.asarray(seconds * self.constants[Parameter.PREFILL])
+        floor = matrix_floor_seconds(self.terms, self.machine, size) * chunks / stages
+        return np.maximum(seconds * self.constants[Parameter.PREFILL], floor)
 
 
 @lru_cache(maxsize=256)
@@ -168,6 +200,7 @@ def _shaped(result: Floats, *arguments: ArrayLike) -> Floats:
 
 
 __all__ = [
+    "DecodeParts",
     "Pace",
     "Parameter",
     "decode_step_seconds",

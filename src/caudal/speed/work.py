@@ -78,7 +78,7 @@ class StepWork:
     state_bytes: float  # recurrent states and cross-attention keys, read per sequence and step
     collectives: int  # all-reduces (or dispatch and combine) of a step
     collective_bytes_per_token: float  # that each of them moves
-    chunk_tokens: int  # most tokens of one step
+    chunk_tokens: int  # most tokens of one step, over all data parallel ranks
     chunked_prefill: bool
     eager: bool
 
@@ -142,7 +142,7 @@ def step_work(
         state_bytes=shape.state_bytes / spread,
         collectives=_collectives(shape, split),
         collective_bytes_per_token=float(ACTIVATION_BYTES * model.hidden),
-        chunk_tokens=chunk,
+        chunk_tokens=chunk * data,
         chunked_prefill=serving.engine.chunked_prefill,
         eager=serving.eager,
     )
