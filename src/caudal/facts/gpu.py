@@ -46,6 +46,7 @@ class GpuSpec:
     note: str = ""
     verified: str = ""  # whether the figures were re-read in the maker's document
     names: tuple[str, ...] = ()  # patterns of `gpu_names`: how people write it
+    mig_profile: str = ""  # such as "3g.40gb" where this is a slice of a card
     usable_is_estimate: bool = False  # no driver figure is known; `note` says how it was derived
 
     @property

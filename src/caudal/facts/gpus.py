@@ -10,6 +10,7 @@ from math import log
 from caudal.facts.gpu import GpuSpec
 from caudal.facts.gpu_names import GpuNames, short_name, sizes_in, split_count
 from caudal.facts.gpu_rows import read_gpu_rows
+from caudal.facts.mig import profiles_of, sliced, split_profile
 from caudal.vocabulary.errors import UnknownGpuError
 from caudal.vocabulary.quantities import format_bytes_gb, parse_gpu_counts
 from caudal.vocabulary.units import Bytes, BytesPerSecond
@@ -52,15 +53,22 @@ class GpuCatalogue:
     def resolve(self, text: str) -> GpuChoice:
         """Return every GPU that `text` may mean, with counts such as `H100:1..8` or `8x H100`.
 
+        `H100/3g.40gb` is a slice of one (Multi-Instance GPU).
+
         Raises:
             UnknownGpuError: no GPU is written so; the remedy lists the nearest names, and the
-                sizes that exist where only the memory differs.
+                sizes that exist where only the memory or the slice differs.
             InvalidQuantityError: the number of GPUs makes no sense.
         """
         name, counts = split_count(text)
+        name, profile = split_profile(name)
         specs = self._names.meant(name)
         if not specs:
             raise self._unknown(name or text)
+        if profile is not None:
+            whole, specs = specs, sliced(specs, profile)
+            if not specs:
+                raise UnknownGpuError(text, known=(), hint=_slices_hint(whole))
         return GpuChoice(
             specs=specs,
             counts=parse_gpu_counts(counts, name=name) if counts or ":" in text else None,
@@ -174,6 +182,15 @@ def compare_gpus(specs: Sequence[GpuSpec]) -> tuple[ComparedFigure, ...]:
         _compared(label, unit, tuple(figure(spec) for spec in specs), larger_is_better=larger)
         for label, unit, figure, larger in lines
     )
+
+
+def _slices_hint(specs: Sequence[GpuSpec]) -> str:
+    """Return which slices there are of the cards that a name may mean."""
+    known = {spec.name: profiles_of(spec) for spec in specs}
+    if not any(known.values()):
+        return f"{' and '.join(known)} cannot be sliced."
+    listed = (f"{name}: {', '.join(slices)}" for name, slices in known.items() if slices)
+    return f"Slices of {'; '.join(listed)}."
 
 
 def _compared(
