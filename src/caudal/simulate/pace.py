@@ -112,7 +112,8 @@ def _prefill(pace: Pace, budget: int, context: float) -> tuple[Floats, float, fl
     beside = pace.prefill(tokens, far)[0]
     most = tokens[-1]
     pair = max(float(beside[-1] - alone[-1]) / (most * far), 0.0)
-    fixed = np.maximum(alone - pair * tokens * tokens / 2, 0.0)
+    # More tokens never take less: where the formulas have a floor, what is left of it is flat.
+    fixed = np.maximum.accumulate(np.maximum(alone - pair * tokens * tokens / 2, 0.0))
     half = pace.prefill(tokens, far / 2)[0]
     modelled = fixed + pair * (tokens * far / 2 + tokens * tokens / 2)
     error = float(np.max(np.abs(modelled - half) / half))
