@@ -12,10 +12,11 @@ from caudal.plan.currency import offers_at
 from caudal.plan.gates import Gates
 from caudal.plan.operation import operation_of, tokens_per_month
 from caudal.plan.question import Question
-from caudal.plan.ranking import Choice, Ranking, rank
-from caudal.plan.report import Considered, Memory, Operation, PlanReport, PlanRow, Price
+from caudal.plan.ranking import Choice, Ranking, choice_of, rank
+from caudal.plan.report import Considered, Gate, Memory, Operation, PlanReport, PlanRow, Price
 from caudal.plan.search import GpuRow, Search
 from caudal.plan.use import Use
+from caudal.plan.verification import Verified, verified
 from caudal.plan.warnings import row_warnings
 from caudal.traffic.workload import Workload
 from caudal.vocabulary.estimate import Estimate
@@ -38,13 +39,17 @@ def plan_deployment(question: Question, *, book: OfferBook, today: date) -> Plan
         offers,
         gates=gates,
         budget_usd=_as_float(question.budget_usd_per_month),
-        most=question.top,
         use=question.use,
     )
-    rows = tuple(
-        _row(number, choice, question, today)
-        for number, choice in enumerate(ranking.choices, start=1)
+    best = verified(
+        ranking,
+        model=question.model,
+        workload=question.workload,
+        slo=question.slo,
+        most=question.top,
+        gate=gates[Gate.SIMULATION],
     )
+    rows = tuple(_row(number, way, question, today) for number, way in enumerate(best, start=1))
     return PlanReport(
         model=question.model,
         workload=question.workload,
@@ -59,7 +64,12 @@ def plan_deployment(question: Question, *, book: OfferBook, today: date) -> Plan
             offers=len(offers),
         ),
         assumptions=(*question.workload.assumptions, *question.assumptions),
-        notes=(*question.notes, *_price_notes(rows), *_term_notes(ranking, question.use)),
+        notes=(
+            *question.notes,
+            *_simulation_notes(rows),
+            *_price_notes(rows),
+            *_term_notes(ranking, rows, question.use),
+        ),
         longest_tokens=question.workload.longest_tokens,
         use=question.use,
         oldest_price_days=max((row.price.age_days for row in rows), default=None),
@@ -93,9 +103,10 @@ def _gpu_rows(question: Question, offers: tuple[Offer, ...]) -> tuple[GpuRow, ..
     )
 
 
-def _row(number: int, choice: Choice, question: Question, today: date) -> PlanRow:
+def _row(number: int, way: Verified, question: Question, today: date) -> PlanRow:
+    choice = choice_of(way.hosted)
     candidate = choice.candidate
-    operation = operation_of(candidate, question.workload, question.slo)
+    operation = operation_of(candidate, question.workload, question.slo, way.simulation)
     budget = memory_budget(
         question.model,
         candidate.shape.serving,
@@ -158,6 +169,13 @@ def _price(choice: Choice, operation: Operation, question: Question, today: date
     )
 
 
+def _simulation_notes(rows: tuple[PlanRow, ...]) -> tuple[str, ...]:
+    """Say what the latencies rest on, where all rows were tried under simulated load."""
+    labels = {row.operation.simulated for row in rows}
+    label = labels.pop() if len(labels) == 1 else None
+    return () if label is None else (f"TTFT, TPOT and E2E of each row are {label}",)
+
+
 def _price_notes(rows: tuple[PlanRow, ...]) -> tuple[str, ...]:
     stale = sorted({row.price.age_days for row in rows if row.price.age is not Age.FRESH})
     if not stale:
@@ -166,16 +184,18 @@ def _price_notes(rows: tuple[PlanRow, ...]) -> tuple[str, ...]:
     return (f"some prices are {span} old: ask the provider before you commit",)
 
 
-def _term_notes(ranking: Ranking, use: Use) -> tuple[str, ...]:
+def _term_notes(ranking: Ranking, rows: tuple[PlanRow, ...], use: Use) -> tuple[str, ...]:
     """Say what the same costs without a commitment, where all rows ask for one."""
-    choice = ranking.without_term
-    if choice is None:
+    if not rows or any(row.price.offer.term.is_metered for row in rows):
         return ()
+    metered = next((hosted for hosted in ranking.first_of_each() if hosted.is_metered), None)
+    if metered is None:
+        return ()
+    choice = choice_of(metered)
     offer = choice.hosting.offer
     price = full_price(offer, use, instances=choice.hosting.instances).usd
-    return (
-        (
-            f"cheapest without a commitment: {choice.candidate.name} at {offer.provider} "
-            f"{offer.region}, {offer.term}, ${price:,.0f} {use.period_text} (--term {offer.term})"
-        ),
+    note = (
+        f"cheapest without a commitment: {choice.candidate.name} at {offer.provider} "
+        f"{offer.region}, {offer.term}, ${price:,.0f} {use.period_text} (--term {offer.term})"
     )
+    return (note,)

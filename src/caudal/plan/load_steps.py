@@ -7,10 +7,12 @@ from statistics import NormalDist
 import numpy as np
 
 from caudal.plan.report import DerivationStep, Latency, PlanRow
-from caudal.plan.screen import Curve, length_variation
-from caudal.traffic.slo import Metric
+from caudal.plan.screen import Curve, latency_s, length_variation
+from caudal.traffic.slo import Metric, Objective
 from caudal.traffic.workload import Workload
+from caudal.vocabulary.units import Seconds
 
+ZERO = Seconds(0.0)
 QUEUE_SOURCE = "M/G/1 with an exponential tail: Kleinrock, Queueing Systems vol. 1, eq. 5.70"
 
 
@@ -54,12 +56,25 @@ def load_steps(row: PlanRow, workload: Workload, curve: Curve) -> Iterator[Deriv
         result=f"{operation.prefill_utilisation:.1%}",
     )
     for latency in operation.latencies:
+        closed = float(
+            np.interp(
+                operation.batch,
+                curve.batches,
+                latency_s(curve, Objective(latency.metric, latency.percentile, ZERO), workload),
+            )
+        )
         yield DerivationStep(
             section="load",
-            name=latency.label,
+            name=f"{latency.label}, closed form",
             formula=_latency_formula(latency, point, workload),
-            result=_range(latency),
+            result=f"{closed * 1e3:,.0f} ms",
             source=QUEUE_SOURCE if latency.metric is Metric.TTFT else "",
+        )
+        yield DerivationStep(
+            section="load",
+            name=f"{latency.label} of the row",
+            formula=operation.simulated or "the closed form",
+            result=_range(latency),
         )
 
 

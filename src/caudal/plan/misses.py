@@ -12,6 +12,8 @@ from caudal.plan.question import Question
 from caudal.plan.report import NearestMiss
 from caudal.plan.screen import Curve, latency_s
 from caudal.plan.shapes import IllegalShape, Shape, name_serving, usual_kv_formats
+from caudal.simulate.run import Simulation
+from caudal.traffic.slo import Slo
 from caudal.vocabulary.units import GIB, MIB
 
 
@@ -123,6 +125,26 @@ def budget_miss(
         candidate=f"{candidate.name} at {offer.provider}, {offer.term}",
         reason=f"${usd:,.0f} {period} against a budget of ${budget_usd:,.0f}",
         mend=f"Allow ${usd:,.0f}, lower the load, or loosen the SLO.",
+    )
+
+
+def simulated_miss(candidate: Candidate, simulation: Simulation, slo: Slo) -> NearestMiss:
+    """Return a deployment that the closed forms passed and the simulation did not."""
+    judged = simulation.judgement
+    if judged is None:
+        reason = "its queue grows without end"
+    else:
+        told = [
+            f"{bound.label} {_ms(got.value)} against {_ms(bound.at_most_s)}"
+            for bound in slo.objectives
+            if (got := judged.seconds_of(bound.metric, bound.percentile)) is not None
+            and got.value > bound.at_most_s
+        ]
+        reason = "; ".join(told)
+    return NearestMiss(
+        candidate=candidate.name,
+        reason=f"{reason} ({simulation.label})",
+        mend="Allow more GPUs, loosen the bound, or lower the load.",
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from caudal.plan.candidate import Candidate
 from caudal.plan.report import Latency, Operation
 from caudal.plan.screen import latency_s
+from caudal.simulate.run import Simulation
 from caudal.speed.gpus import GpuColumns
 from caudal.speed.steps import spread
 from caudal.traffic.slo import Metric, Objective, Slo
@@ -43,8 +44,14 @@ def point_of(candidate: Candidate, workload: Workload) -> Point:
     return Point(float(np.interp(rate, rates, batches)), rate)
 
 
-def operation_of(candidate: Candidate, workload: Workload, slo: Slo) -> Operation:
-    """Return how the whole deployment runs at the load asked for."""
+def operation_of(
+    candidate: Candidate, workload: Workload, slo: Slo, simulation: Simulation | None = None
+) -> Operation:
+    """Return how the whole deployment runs at the load asked for.
+
+    Latencies are the simulation's where there is one, else the closed forms'; either way the range
+    is that of the step times they rest on.
+    """
     point = point_of(candidate, workload)
     columns = GpuColumns.of([candidate.gpu])
     widths = {
@@ -59,7 +66,15 @@ def operation_of(candidate: Candidate, workload: Workload, slo: Slo) -> Operatio
         request_rate=point.request_rate * candidate.replicas,
         largest_rate=Estimate.within(largest, factor, basis),
         latencies=tuple(
-            _latency(candidate, objective, asked, point, workload, widths)
+            Latency(
+                metric=objective.metric,
+                percentile=objective.percentile,
+                seconds=Estimate.within(
+                    _seconds(candidate, objective, point, workload, simulation),
+                    *widths["tpot" if objective.metric is Metric.TPOT else "ttft"],
+                ),
+                at_most_s=objective.at_most_s if asked else None,
+            )
             for objective, asked in _objectives(slo)
         ),
         output_tokens_per_s=Estimate.within(
@@ -68,6 +83,7 @@ def operation_of(candidate: Candidate, workload: Workload, slo: Slo) -> Operatio
         if workload.rate is None
         else Estimate.exact(point.request_rate * candidate.replicas * workload.output_tokens),
         prefill_utilisation=_at(candidate, utilisation, point.batch),
+        simulated=simulation.label if simulation is not None else None,
     )
 
 
@@ -94,22 +110,18 @@ def _objectives(slo: Slo) -> list[tuple[Objective, bool]]:
     return [(objective, True) for objective in slo.objectives] + shown
 
 
-def _latency(  # noqa: PLR0917
+def _seconds(
     candidate: Candidate,
     objective: Objective,
-    asked: bool,  # noqa: FBT001
     point: Point,
     workload: Workload,
-    widths: dict[str, tuple[float, Basis]],
-) -> Latency:
-    seconds = latency_s(candidate.curve, objective, workload)
-    factor, basis = widths["tpot" if objective.metric is Metric.TPOT else "ttft"]
-    return Latency(
-        metric=objective.metric,
-        percentile=objective.percentile,
-        seconds=Estimate.within(_at(candidate, seconds, point.batch), factor, basis),
-        at_most_s=objective.at_most_s if asked else None,
-    )
+    simulation: Simulation | None,
+) -> float:
+    if simulation is not None and simulation.judgement is not None:
+        measured = simulation.judgement.seconds_of(objective.metric, objective.percentile)
+        if measured is not None:
+            return measured.value
+    return _at(candidate, latency_s(candidate.curve, objective, workload), point.batch)
 
 
 def _at(

@@ -1,7 +1,7 @@
 """Survivors onto offers: the cheapest for each GPU, precision and provider, in order."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,12 +26,66 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """The choices, cheapest first; each GPU, precision and provider once metered, once termed."""
+class Hosted:
+    """A candidate on the cheapest offer of one provider and term, before it is put into words."""
 
-    choices: tuple[Choice, ...]
-    without_term: Choice | None  # the cheapest that is paid by the hour, if none of the above is
+    candidate: Candidate
+    columns: OfferColumns
+    offer: int
+    usd: float  # in the period
+
+    @property
+    def is_metered(self) -> bool:
+        """Return whether the offer is paid for the time used."""
+        return self.columns.offers[self.offer].term.is_metered
+
+    @property
+    def key(self) -> tuple[str, str, str, bool]:
+        """Return what a list shows once: GPU, precision, provider, metered or termed."""
+        return (
+            self.candidate.gpu.id,
+            self.candidate.shape.serving.weight_format.name,
+            self.columns.offers[self.offer].provider,
+            self.is_metered,
+        )
+
+    @property
+    def order(self) -> tuple[float, int, float, float, float]:
+        """Sort by price; at one price by fewer GPUs, less quantisation, then more reserve."""
+        candidate, serving = self.candidate, self.candidate.shape.serving
+        return (
+            round(self.usd, 2),
+            candidate.gpus,
+            -serving.kv_format.bytes_per_element,
+            -serving.weight_format.bytes_per_weight,
+            -candidate.largest_rate * candidate.replicas,
+        )
+
+    def with_candidate(self, candidate: Candidate) -> "Hosted | None":
+        """Return another candidate for this GPU at this provider and term, None if too large."""
+        sizes = np.array([[float(candidate.shape.serving.layout.gpus)]])
+        replicas = np.array([[float(candidate.replicas)]])
+        usd, chosen, _ = cheapest_of_groups(self.columns, gpus=sizes, replicas=replicas)
+        group = int(np.searchsorted(self.columns.groups, self.offer, side="right")) - 1
+        if not np.isfinite(usd[0, group]):
+            return None
+        return Hosted(candidate, self.columns, int(chosen[0, group]), float(usd[0, group]))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """All that can be rented, cheapest first."""
+
+    hosted: tuple[Hosted, ...]
     priced: int  # pairs of a candidate and an offer that can host it
+
+    def first_of_each(self) -> Iterator[Hosted]:
+        """Yield the cheapest of each key."""
+        seen: set[tuple[str, str, str, bool]] = set()
+        for hosted in self.hosted:
+            if hosted.key not in seen:
+                seen.add(hosted.key)
+                yield hosted
 
 
 def rank(
@@ -40,10 +94,9 @@ def rank(
     *,
     gates: Gates,
     budget_usd: float | None,
-    most: int,
     use: Use | None = None,
 ) -> Ranking:
-    """Return at most `most` choices, cheapest first; count those that fall at offers and budget.
+    """Return every candidate on every offer that hosts it; count those that fall on the way.
 
     What counts is the full price in the use, which without one is the month at list price.
     """
@@ -60,32 +113,12 @@ def rank(
         priced += pairs
         found += hosted
     affordable = _within_budget(found, gates, budget_usd)
-    choices = _first_of_each(affordable, most)
-    without_term = None
-    if choices and not any(choice.hosting.offer.term.is_metered for choice in choices):
-        metered = [hosted for hosted in affordable if hosted.is_metered]
-        without_term = next(iter(_first_of_each(metered, 1)), None)
-    return Ranking(choices, without_term, priced)
-
-
-@dataclass(frozen=True, slots=True)
-class _Hosted:
-    """A candidate on one group's cheapest offer, before anything is put into words."""
-
-    candidate: Candidate
-    columns: OfferColumns
-    offer: int
-    usd: float  # in the period
-
-    @property
-    def is_metered(self) -> bool:
-        """Return whether the offer is paid for the time used."""
-        return self.columns.offers[self.offer].term.is_metered
+    return Ranking(tuple(sorted(affordable, key=lambda hosted: hosted.order)), priced)
 
 
 def _host(
     members: list[Candidate], offers: list[Offer], gates: Gates, use: Use | None
-) -> tuple[int, list[_Hosted]]:
+) -> tuple[int, list[Hosted]]:
     """Return the pairs looked at and, for each candidate and group, the cheapest offer."""
     gate = gates[Gate.OFFER]
     gate.reached += len(members)
@@ -105,13 +138,13 @@ def _host(
             int(without.size), score=nearest.gpus, describe=lambda: offer_miss(nearest, offers)
         )
     hosted = [
-        _Hosted(members[row], columns, int(chosen[row, group]), float(usd[row, group]))
+        Hosted(members[row], columns, int(chosen[row, group]), float(usd[row, group]))
         for row, group in np.argwhere(finite).tolist()
     ]
     return pairs, hosted
 
 
-def _within_budget(found: list[_Hosted], gates: Gates, budget_usd: float | None) -> list[_Hosted]:
+def _within_budget(found: list[Hosted], gates: Gates, budget_usd: float | None) -> list[Hosted]:
     if budget_usd is None or not found:
         return found
     gate = gates[Gate.BUDGET]
@@ -134,40 +167,8 @@ def _within_budget(found: list[_Hosted], gates: Gates, budget_usd: float | None)
     return kept
 
 
-def _first_of_each(found: list[_Hosted], most: int) -> tuple[Choice, ...]:
-    """Return the first `most`: each GPU, precision, provider once metered and once termed."""
-    choices: list[Choice] = []
-    seen: set[tuple[str, str, str, bool]] = set()
-    for hosted in sorted(found, key=_hosted_order):
-        candidate, offer = hosted.candidate, hosted.columns.offers[hosted.offer]
-        key = (
-            candidate.gpu.id,
-            candidate.shape.serving.weight_format.name,
-            offer.provider,
-            offer.term.is_metered,
-        )
-        if key in seen:
-            continue
-        seen.add(key)
-        choices.append(_chosen(hosted))
-        if len(choices) == most:
-            break
-    return tuple(choices)
-
-
-def _hosted_order(hosted: _Hosted) -> tuple[float, int, float, float, float]:
-    """Sort by price; at one price by fewer GPUs, less quantisation, then more reserve."""
-    candidate, serving = hosted.candidate, hosted.candidate.shape.serving
-    return (
-        round(hosted.usd, 2),
-        candidate.gpus,
-        -serving.kv_format.bytes_per_element,
-        -serving.weight_format.bytes_per_weight,
-        -candidate.largest_rate * candidate.replicas,
-    )
-
-
-def _chosen(hosted: _Hosted) -> Choice:
+def choice_of(hosted: Hosted) -> Choice:
+    """Return what is rented, with the offers that are as good."""
     columns, offer = hosted.columns, hosted.columns.offers[hosted.offer]
     each = columns.usd_each[hosted.offer]
     twins = tuple(

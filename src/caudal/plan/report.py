@@ -26,6 +26,7 @@ class Gate(StrEnum):
     SLO = "SLO missed"
     OFFER = "no offer"
     BUDGET = "over budget"
+    SIMULATION = "SLO missed under simulated load"  # only the cheapest come so far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,7 @@ class Operation:
     latencies: tuple[Latency, ...]
     output_tokens_per_s: Estimate  # of the whole deployment at the load asked for
     prefill_utilisation: float  # share of a replica's time spent on prompts
+    simulated: str | None = None  # what the latencies rest on; None: closed forms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

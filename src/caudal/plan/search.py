@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from caudal.facts.support import kv_support, weight_support
 from caudal.fit.budget import CardMemory, card_memory
 from caudal.fit.needs import memory_needs
 from caudal.fit.serving import Serving
-from caudal.plan.candidate import Candidate
+from caudal.plan.candidate import Candidate, allowed_total
 from caudal.plan.gates import Gates
 from caudal.plan.misses import illegal_miss, latency_miss, memory_miss, unsupported_miss
 from caudal.plan.question import Question
@@ -196,6 +195,7 @@ class Search:
                     largest_rate=float(reach.largest_rate[position]),
                     concurrency=float(concurrency[position]),
                     curve=reach.curve.on(position),
+                    totals=self.rows[indices[position]].totals,
                 )
             )
 
@@ -265,13 +265,3 @@ def replicas_needed(workload: Workload, reach: Reach) -> Floats:
         else:
             needed = np.ones_like(reach.batch)
     return np.where(feasible, needed, np.inf)
-
-
-def allowed_total(size: int, replicas: float, totals: tuple[int, ...] | None) -> int:
-    """Return how many GPUs to rent for `replicas` of `size` GPUs each, 0 where not allowed."""
-    if not np.isfinite(replicas):
-        return 0
-    least = size * ceil(replicas)
-    if totals is None:
-        return least
-    return min((total for total in totals if total >= least and total % size == 0), default=0)
