@@ -91,9 +91,12 @@ class CardMemory(NamedTuple):
     unified: bool  # whether the host's processes live in it too
 
 
-def card_memory(gpu: GpuSpec) -> CardMemory:
-    """Return what of a card decides the size of a pool."""
-    return CardMemory(visible_bytes(gpu), shares_memory(gpu))
+def card_memory(gpu: GpuSpec, *, free_bytes: float | None = None) -> CardMemory:
+    """Return what of a card decides the size of a pool; `free_bytes` where it is in use."""
+    visible = visible_bytes(gpu)
+    return CardMemory(
+        visible if free_bytes is None else min(visible, free_bytes), shares_memory(gpu)
+    )
 
 
 def visible_bytes(gpu: GpuSpec) -> float:
@@ -107,8 +110,11 @@ def visible_bytes(gpu: GpuSpec) -> float:
 
 
 def shares_memory(gpu: GpuSpec) -> bool:
-    """Return whether the GPU's memory is the host's main memory too."""
-    return gpu.memory_type.startswith("LPDDR")
+    """Return whether the host's processes live in the memory that the GPU shows as its own.
+
+    Apple's GPUs share memory too, but show a working set that leaves the host its part.
+    """
+    return gpu.memory_type.startswith("LPDDR") and gpu.vendor != "Apple"
 
 
 def memory_budget(

@@ -99,7 +99,7 @@ def _high(estimate: Estimate) -> float:
 # On a GPU that shares the host's memory vLLM counts what its processes grew by on the host as its
 # own. Three logs of vLLM on DGX Spark (GB10): 1.1 GiB on one; 5.8, 9 and 13 GiB on each of two,
 # joined by network, whose buffers and graphs are in it.
-_HOST_OF_ONE: Final = Estimate(1.1 * GIB, 0.0, 4.0 * GIB, Basis.CALIBRATED)
+HOST_OF_ONE: Final = Estimate(1.1 * GIB, 0.0, 4.0 * GIB, Basis.CALIBRATED)
 _HOST_OF_MANY: Final = Estimate(9.0 * GIB, 4.0 * GIB, 14.0 * GIB, Basis.CALIBRATED)
 _ALLOCATES_BY_TORCH: Final = frozenset({"vllm", "sglang"})
 
@@ -146,5 +146,5 @@ def _memory_needs(same: SameModel, serving: Serving) -> MemoryNeeds:
         graphs=overheads.graphs,
         other=overheads.other,
         graphs_profiled=serving.engine.graph_bytes_profiled,
-        host=_HOST_OF_MANY if serving.layout.gpus > 1 else _HOST_OF_ONE,
+        host=_HOST_OF_MANY if serving.layout.gpus > 1 else HOST_OF_ONE,
     )

@@ -14,11 +14,11 @@ from typing import Final
 
 from caudal.facts.model import Mixer, MixtureFeedForward, ModelSpec
 from caudal.facts.precision import Role
-from caudal.fit.budget import Verdict
+from caudal.fit.budget import CardMemory, Verdict
 from caudal.fit.compute_buffer import Streamed, compute_buffer
 from caudal.fit.engines.llama_cpp import layers_kv_needs
 from caudal.fit.kv_cache import KvNeeds
-from caudal.fit.needs import MemoryNeeds, PoolRule
+from caudal.fit.needs import HOST_OF_ONE, MemoryNeeds, PoolRule
 from caudal.fit.serving import Serving
 from caudal.fit.weights import LayerWeights, SameModel, WeightNeeds, layer_weights
 from caudal.vocabulary.errors import InvalidQuantityError
@@ -47,10 +47,14 @@ class DeviceShare:
     output: bool  # whether the output layer is here
     needs: MemoryNeeds
 
-    def verdict(self, free_bytes: float, *, sequences: int, tokens: int) -> Verdict:
+    def pool(self, card: CardMemory) -> Estimate:
+        """Return what the share leaves of a card for its cells."""
+        return self.needs.kv_pool_bytes(card.visible_bytes, unified=card.unified)
+
+    def verdict(self, card: CardMemory, *, sequences: int, tokens: int) -> Verdict:
         """Return whether the share surely, perhaps or surely not fits into what is free."""
         kv = self.needs.kv
-        pool = self.needs.kv_pool_bytes(free_bytes)
+        pool = self.pool(card)
         needed = kv.bytes_for(sequences=sequences, tokens=tokens)
         if pool.low >= needed:
             return Verdict.FITS
@@ -88,11 +92,11 @@ class Placement:
         """Return whether every layer is on a card, experts included."""
         return self.gpu_layers == self.all_layers and self.host.expert_layers == 0
 
-    def verdict(self, free_bytes: Sequence[float], *, sequences: int, tokens: int) -> Verdict:
+    def verdict(self, cards: Sequence[CardMemory], *, sequences: int, tokens: int) -> Verdict:
         """Return the worst verdict of all cards."""
         verdicts = {
-            device.verdict(free, sequences=sequences, tokens=tokens)
-            for device, free in zip(self.devices, free_bytes, strict=True)
+            device.verdict(card, sequences=sequences, tokens=tokens)
+            for device, card in zip(self.devices, cards, strict=True)
         }
         for worst in (Verdict.DOES_NOT_FIT, Verdict.UNCERTAIN):
             if worst in verdicts:
@@ -103,10 +107,10 @@ class Placement:
 def place(
     model: ModelSpec,
     serving: Serving,
-    free_bytes: Sequence[float],
+    cards: Sequence[CardMemory],
     offload: Offload = EVERYTHING,
 ) -> Placement:
-    """Return llama.cpp's placement on cards with so much free memory.
+    """Return llama.cpp's placement on cards, of which what is visible is free.
 
     Shares follow the free memory, or `tensor_split`: of `n` offloaded layers the `i`-th goes to
     the first card whose cumulated share exceeds `i / n`. Leaves out other cards of the host.
@@ -114,7 +118,7 @@ def place(
     Raises:
         InvalidQuantityError: shares that are not as many as the cards, or all zero.
     """
-    shares = _shares(free_bytes, offload)
+    shares = _shares(cards, offload)
     last = len(model.layers)  # the place of the output layer
     count = last + 1 if offload.gpu_layers is None else min(offload.gpu_layers, last + 1)
     start = last + 1 - count
@@ -127,8 +131,7 @@ def place(
     sizes = _layer_weights(SameModel(model), serving)
     experts_on_host = frozenset(range(min(offload.host_expert_layers, last)))
     held = [
-        [place for place in range(last) if homes[place] == device]
-        for device in range(len(free_bytes))
+        [place for place in range(last) if homes[place] == device] for device in range(len(cards))
     ]
     streamed = _streamed(sizes, homes, experts_on_host)
     devices = tuple(
@@ -142,7 +145,7 @@ def place(
             streamed=streamed if device == 0 else Streamed(),
             experts_on_host=experts_on_host,
         )
-        for device in range(len(free_bytes))
+        for device in range(len(cards))
     )
     return Placement(
         devices=devices,
@@ -155,7 +158,7 @@ def place(
 def most_gpu_layers(
     model: ModelSpec,
     serving: Serving,
-    free_bytes: Sequence[float],
+    cards: Sequence[CardMemory],
     *,
     sequences: int,
     tokens: int,
@@ -165,8 +168,8 @@ def most_gpu_layers(
 
     def fits(count: int) -> bool:
         offload = Offload(gpu_layers=count, tensor_split=tensor_split)
-        placed = place(model, serving, free_bytes, offload)
-        return placed.verdict(free_bytes, sequences=sequences, tokens=tokens) is Verdict.FITS
+        placed = place(model, serving, cards, offload)
+        return placed.verdict(cards, sequences=sequences, tokens=tokens) is Verdict.FITS
 
     low, high = 0, len(model.layers) + 1
     while low < high:
@@ -178,7 +181,7 @@ def most_gpu_layers(
 def fewest_host_experts(
     model: ModelSpec,
     serving: Serving,
-    free_bytes: Sequence[float],
+    cards: Sequence[CardMemory],
     *,
     sequences: int,
     tokens: int,
@@ -193,8 +196,8 @@ def fewest_host_experts(
 
     def fits(count: int) -> bool:
         offload = Offload(host_expert_layers=count, tensor_split=tensor_split)
-        placed = place(model, serving, free_bytes, offload)
-        return placed.verdict(free_bytes, sequences=sequences, tokens=tokens) is Verdict.FITS
+        placed = place(model, serving, cards, offload)
+        return placed.verdict(cards, sequences=sequences, tokens=tokens) is Verdict.FITS
 
     low, high = 0, len(model.layers)
     if not fits(high):
@@ -210,13 +213,13 @@ def has_experts(model: ModelSpec) -> bool:
     return any(isinstance(layer.feed_forward, MixtureFeedForward) for layer in model.layers)
 
 
-def _shares(free_bytes: Sequence[float], offload: Offload) -> list[float]:
+def _shares(cards: Sequence[CardMemory], offload: Offload) -> list[float]:
     """Return the cumulated shares of the cards."""
-    wanted = offload.tensor_split or tuple(free_bytes)
-    if len(wanted) != len(free_bytes) or min(wanted) < 0 or sum(wanted) <= 0:
+    wanted = offload.tensor_split or tuple(card.visible_bytes for card in cards)
+    if len(wanted) != len(cards) or min(wanted) < 0 or sum(wanted) <= 0:
         raise InvalidQuantityError(
             f"A tensor split of {', '.join(f'{each:g}' for each in wanted)} does not divide "
-            f"{len(free_bytes)} cards.",
+            f"{len(cards)} cards.",
             remedy="Give one share a card, none below zero and not all of them zero: 3,1.",
         )
     whole = sum(wanted)
@@ -264,7 +267,7 @@ def _device(
         graphs=Estimate.exact(0.0),
         other=Estimate(float(engine.non_torch_bytes), low, high, Basis.ASSUMED),
         graphs_profiled=False,
-        host=Estimate.exact(0.0),
+        host=HOST_OF_ONE,
     )
     return DeviceShare(layers=len(layers), output=output, needs=needs)
 

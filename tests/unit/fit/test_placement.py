@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from caudal.facts.models import resolve_model
-from caudal.fit.budget import Verdict
+from caudal.fit.budget import CardMemory, Verdict
 from caudal.fit.placement import (
     Offload,
     Placement,
@@ -27,9 +27,12 @@ def llama_cpp(weights: str = "q4_k_m", *, context: int = 8192) -> Serving:
     return served(by="llama.cpp", weights=weights, longest=context, sequences=1)
 
 
+def cards(*free_gib: float) -> list[CardMemory]:
+    return [CardMemory(each * GIB, unified=False) for each in free_gib]
+
+
 def placed(*free_gib: float, offload: Offload | None = None) -> Placement:
-    free = [each * GIB for each in free_gib]
-    return place(LLAMA_70B, llama_cpp(), free, offload or Offload())
+    return place(LLAMA_70B, llama_cpp(), cards(*free_gib), offload or Offload())
 
 
 def test_layers_follow_the_free_memory() -> None:
@@ -99,7 +102,7 @@ def test_cells_of_layers_on_the_host_are_there_too() -> None:
 
 def test_experts_can_stay_on_the_host_alone() -> None:
     serving = llama_cpp("mxfp4_moe")
-    free = [23.5 * GIB]
+    free = cards(23.5)
 
     whole = place(GPT_OSS, serving, free)
     apart = place(GPT_OSS, serving, free, Offload(host_expert_layers=36))
@@ -114,7 +117,7 @@ def test_experts_can_stay_on_the_host_alone() -> None:
 
 
 def test_the_largest_number_of_layers_is_the_last_that_surely_fits() -> None:
-    serving, free = llama_cpp(), [24 * GIB, 16 * GIB]
+    serving, free = llama_cpp(), cards(24, 16)
 
     most = most_gpu_layers(LLAMA_70B, serving, free, sequences=1, tokens=8192)
 
@@ -129,7 +132,7 @@ def test_the_largest_number_of_layers_is_the_last_that_surely_fits() -> None:
 
 
 def test_the_fewest_experts_leave_until_the_rest_fits() -> None:
-    serving, free = llama_cpp("mxfp4_moe"), [23.5 * GIB]
+    serving, free = llama_cpp("mxfp4_moe"), cards(23.5)
 
     fewest = fewest_host_experts(GPT_OSS, serving, free, sequences=1, tokens=8192)
 
@@ -141,20 +144,20 @@ def test_the_fewest_experts_leave_until_the_rest_fits() -> None:
 
 
 def test_a_dense_model_has_no_experts_to_move() -> None:
-    free = [24 * GIB]
+    free = cards(24)
 
     assert None is fewest_host_experts(LLAMA_70B, llama_cpp(), free, sequences=1, tokens=8192)
 
 
 def test_a_card_too_small_for_the_rest_is_not_helped_by_moving_experts() -> None:
-    serving, free = llama_cpp("mxfp4_moe"), [1 * GIB]
+    serving, free = llama_cpp("mxfp4_moe"), cards(1)
 
     assert None is fewest_host_experts(GPT_OSS, serving, free, sequences=1, tokens=8192)
 
 
 def test_a_log_of_llama_cpp_has_the_same_buffers() -> None:
     # gpt-oss-20b, b6800: CPU_Mapped 586.82 MiB, CUDA0 10949.38 MiB of weights
-    split = place(resolve_model("gpt-oss-20b"), llama_cpp("mxfp4_moe", context=131_072), [24 * GIB])
+    split = place(resolve_model("gpt-oss-20b"), llama_cpp("mxfp4_moe", context=131_072), cards(24))
 
     assert split.devices[0].needs.weights.value == pytest.approx(10_949.38 * MIB, rel=0.01)
     assert split.host.weights.value == pytest.approx(586.82 * MIB, rel=0.05)
@@ -164,7 +167,7 @@ def test_prompts_are_multiplied_in_copies_of_what_stays_on_the_host() -> None:
     serving = replace(llama_cpp("bf16", context=512), flash_attention=False)
     model = resolve_model("llama-2-13b")
 
-    none = place(model, serving, [24 * GIB], Offload(gpu_layers=0)).devices[0].needs
-    whole = place(model, serving, [48 * GIB]).devices[0].needs
+    none = place(model, serving, cards(24), Offload(gpu_layers=0)).devices[0].needs
+    whole = place(model, serving, cards(48)).devices[0].needs
 
     assert none.activation.value > whole.activation.value
