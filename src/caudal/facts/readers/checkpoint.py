@@ -13,6 +13,7 @@ from typing import Final
 from caudal.facts.model import CheckpointFormat
 from caudal.facts.readers import bounds
 from caudal.facts.readers.fields import ConfigFields
+from caudal.facts.readers.weight_file import shown
 from caudal.vocabulary.errors import UnsupportedModelError
 
 _DTYPES: Final = {
@@ -237,7 +238,8 @@ def _merged(modules: tuple[str, ...], layers: int) -> tuple[str, ...]:
 
 def _unknown(section: ConfigFields, what: str) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{section.file}: the weights are quantised in a way Caudal has no rule for: {what}.",
+        f"{section.file}: the weights are quantised in a way Caudal has no rule for: "
+        f"{shown(what)}.",
         remedy="Known are fp8, fbgemm_fp8, compressed-tensors, modelopt, awq, gptq, auto-round, "
         "bitsandbytes, mxfp4, quark and bitnet. Give the base model and --precision instead.",
     )

@@ -18,6 +18,7 @@ from caudal.facts.readers.families.shape import (
 )
 from caudal.facts.readers.fields import ConfigFields
 from caudal.facts.readers.vision import read_vision
+from caudal.facts.readers.weight_file import shown
 from caudal.facts.source import Source
 from caudal.facts.weights import active_parameters, total_parameters
 from caudal.vocabulary.errors import InvalidModelFileError, UnsupportedModelError
@@ -132,7 +133,7 @@ def _family(outer: ConfigFields, inner: ConfigFields) -> str:
     family = inner.text("model_type", default=outer.text("model_type", default=""))
     for suffix in _TEXT_SUFFIXES:
         family = family.removesuffix(suffix)
-    return family
+    return shown(family)
 
 
 def _read_shape(outer: ConfigFields, inner: ConfigFields) -> tuple[str, Shape]:
