@@ -6,7 +6,8 @@ The fields carry the names of the API's parameters, so that a question can be mo
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from threading import Lock
 from typing import Final
 
@@ -23,9 +24,10 @@ from caudal.documents.written import parse_age_days, parse_monthly_budget
 from caudal.facts.assumed import assumed_model
 from caudal.facts.model import ModelSpec
 from caudal.plan.question import Traffic
+from caudal.plan.use import HOURS_PER_DAY, Use
 from caudal.vocabulary import quantities
 from caudal.vocabulary.errors import ContradictoryOptionsError, InvalidQuantityError
-from caudal.vocabulary.units import Tokens
+from caudal.vocabulary.units import Bytes, Tokens
 from caudal.web.page import Page
 
 MOST_ROWS: Final = 400  # chosen: what a table is still scrolled through for
@@ -131,7 +133,8 @@ DECIDING: Final = (
     *("model", "load", "amount", "input", "output", "context", "peak_factor"),
     *_BOUNDS,
     *("region", "term", "provider", "without_provider", "max_price_age"),
-    *("gpu", "precision", "kv_precision", "engine", "budget", "hours_per_day"),
+    *("gpu", "precision", "kv_precision", "engine", "budget"),
+    *("hours_per_day", "days", "vat", "data_out"),
 )
 
 
@@ -166,6 +169,29 @@ def model_named(page: Page, name: str) -> ModelSpec:
     return page.services.model(name)
 
 
+def use_of(page: Page) -> Use:
+    """Return how the rental is used, as far as the address says."""
+    hours, days, vat = page.get("hours_per_day"), page.get("days"), page.get("vat")
+    return Use(
+        hours_per_day=_decimal(hours) if hours else HOURS_PER_DAY,
+        days=_decimal(days) if days else None,
+        vat_percent=_decimal(vat.rstrip("% ")) if vat else None,
+        data_out_bytes=page.read("data_out", quantities.parse_bytes) or Bytes(0),
+    )
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        number = Decimal(text.replace(",", "."))
+    except InvalidOperation:
+        raise InvalidQuantityError(
+            f"{text[:20]!r} is no number.", remedy="Give a number such as 12 or 7.5."
+        ) from None
+    if not number.is_finite():
+        raise InvalidQuantityError(f"{text[:20]!r} is no number.", remedy="Give a finite number.")
+    return number
+
+
 def plan_asked(page: Page, fields: Mapping[str, str]) -> PlanAsked:
     """Return the question as the plan takes it.
 
@@ -183,13 +209,16 @@ def plan_asked(page: Page, fields: Mapping[str, str]) -> PlanAsked:
                 for name in _BOUNDS
             }
         ),
-        wishes=stated_wishes(
-            gpus=_listed(fields["gpu"]),
-            precisions=_listed(fields["precision"]),
-            kv_precisions=_listed(fields["kv_precision"]),
-            engine_names=_listed(fields["engine"]),
-            budget=parse_monthly_budget(budget) if budget else None,
-            top=MOST_ROWS,
+        wishes=replace(
+            stated_wishes(
+                gpus=_listed(fields["gpu"]),
+                precisions=_listed(fields["precision"]),
+                kv_precisions=_listed(fields["kv_precision"]),
+                engine_names=_listed(fields["engine"]),
+                budget=parse_monthly_budget(budget) if budget else None,
+                top=MOST_ROWS,
+            ),
+            use=use_of(page),
         ),
         query=offer_query(
             regions=_listed(fields["region"]),
