@@ -7,10 +7,12 @@ import click
 from caudal.cli.failures import failure_of, print_failure
 from caudal.cli.fit_text import fit_sections
 from caudal.cli.model_options import HOW_MODELS_ARE_NAMED, NamedModel, named_model_options
+from caudal.cli.offload_options import offload_options
 from caudal.cli.output import print_document, print_sections, terminal_width
 from caudal.cli.quantity_types import HOW_QUANTITIES_ARE_WRITTEN, LENGTH, SIZE
 from caudal.cli.teaching import TaughtCommand
 from caudal.documents.fit import FitAsked, answer_fit_question
+from caudal.fit.placement import Offload
 from caudal.vocabulary.units import Bytes, Tokens
 
 
@@ -24,6 +26,10 @@ from caudal.vocabulary.units import Bytes, Tokens
         ),
         ("caudal fit ./my-model/ --gpu rtx4090:2 --tp 2 --free 21.3GiB", "cards already in use"),
         ("caudal fit qwen3-32b --precision int4 --context 32k", "on which cards at all"),
+        (
+            'caudal fit llama-3.1-70b --engine llama.cpp --precision q4_k_m --gpu "3090 + 4080"',
+            "a split over unequal cards, and what is left to main memory",
+        ),
         ("caudal fit --log vllm.log", "what the engine measured, beside the prediction"),
     ),
     notes=(
@@ -37,7 +43,11 @@ from caudal.vocabulary.units import Bytes, Tokens
 )
 @named_model_options
 @click.option(
-    "--gpu", "gpus", multiple=True, metavar="GPU[:N]", help="H100, H100:2, H100:1..8; repeatable."
+    "--gpu",
+    "gpus",
+    multiple=True,
+    metavar="GPU[:N]",
+    help='H100, H100:2, H100:1..8, H100/3g.40gb; joined: "RTX 3090 + RTX 4080"; repeatable.',
 )
 @click.option("--precision", default="native", show_default=True, help="Of the weights: fp8, int4.")
 @click.option("--kv-precision", help="Of the KV cache: fp8. Default: as the checkpoint asks.")
@@ -54,6 +64,8 @@ from caudal.vocabulary.units import Bytes, Tokens
 @click.option("--pp", type=click.IntRange(1, 4096), help="Stages that share the stack.")
 @click.option("--eager", is_flag=True, help="Without CUDA graphs.")
 @click.option("--free", type=SIZE, help="What is free on each card now: 21.3GiB.")
+@offload_options
+@click.option("--frontier", is_flag=True, help="How many requests of which length each row holds.")
 @click.option(
     "--log",
     type=click.Path(path_type=Path),
@@ -77,6 +89,8 @@ def fit_command(
     pp: int | None,
     eager: bool,
     free: Bytes | None,
+    offload: Offload,
+    frontier: bool,
     log: Path | None,
     explain: bool,
     as_json: bool,
@@ -99,6 +113,8 @@ def fit_command(
         pp=pp,
         eager=eager,
         free=free,
+        offload=offload,
+        frontier=frontier,
     )
     answer = answer_fit_question(asked)
     if as_json:

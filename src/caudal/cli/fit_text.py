@@ -5,8 +5,9 @@ from typing import Final
 
 from caudal.cli.figures import UNKNOWN, figure, gibibytes, marks_used, ranged
 from caudal.cli.table import Column, bullets, render_table, wrap_text
-from caudal.fit.answer import FitMemory, FitMend, FitReport, FitRow
+from caudal.fit.answer import FitReport
 from caudal.fit.budget import Verdict
+from caudal.fit.fit_rows import FitMemory, FitMend, FitPlacement, FitRow
 from caudal.vocabulary.estimate import Estimate
 from caudal.vocabulary.formats import format_bytes_gib, format_count
 from caudal.vocabulary.units import GIB
@@ -21,6 +22,20 @@ COLUMNS: Final = (
     Column(title="margin", unit="GiB", numeric=True),
     Column(title="holds", unit="req", numeric=True, priority=60),
     Column(title="longest", unit="tokens", numeric=True, priority=50),
+)
+CARD_COLUMNS: Final = (
+    Column(title="card"),
+    Column(title="layers", numeric=True),
+    Column(title="weights", unit="GiB", numeric=True),
+    Column(title="KV", unit="GiB", numeric=True),
+    Column(title="compute", unit="GiB", numeric=True),
+    Column(title="other", unit="GiB", numeric=True, priority=50),
+    Column(title="free", unit="GiB", numeric=True),
+    Column(title="margin", unit="GiB", numeric=True),
+)
+FRONTIER_COLUMNS: Final = (
+    Column(title="context", unit="tokens", numeric=True),
+    Column(title="holds", unit="req", numeric=True),
 )
 TERM_COLUMNS: Final = (
     Column(title="term"),
@@ -42,20 +57,76 @@ def fit_sections(
         yield "", render_table(COLUMNS, [_cells(row) for row in rows], width=width)
     focus = report.smallest or _closest(report.rows)
     if focus is not None and focus.memory is not None:
-        heading = f"Memory of one GPU of {focus.gpus} x {focus.gpu_id} ({focus.layout})"
-        yield heading, _terms_table(focus.memory, width=width)
-        if explain:
-            yield "Term by term", "\n".join(_derivation(report, focus.memory, width=width))
-        yield "", "\n".join(wrap_text(_legend(focus.memory), width))
-    reasons = list(dict.fromkeys(f"{row.gpu_id}: {row.reason}" for row in rows if row.reason))
+        yield from _memory_sections(report, focus, focus.memory, explain=explain, width=width)
+    reasons = list(dict.fromkeys(f"{row.label}: {row.reason}" for row in rows if row.reason))
     if reasons:
         yield "Why not", bullets(reasons, width=width)
     if report.smallest is None and focus is not None and focus.mends:
         mends = [_mend_text(mend) for mend in focus.mends]
-        yield f"What would help {focus.gpus} x {focus.gpu_id}", bullets(mends, width=width)
+        yield f"What would help {focus.label}", bullets(mends, width=width)
     if focus is not None and focus.flags:
         yield "To start the engine so", "\n".join(wrap_text(" ".join(focus.flags), width))
+    known = list(dict.fromkeys(note for row in rows for note in row.notes))
+    if known:
+        yield "To know", bullets(known, width=width)
     yield "Assumed", bullets([*report.assumptions, *notes], width=width)
+
+
+def _memory_sections(
+    report: FitReport, row: FitRow, memory: FitMemory, *, explain: bool, width: int
+) -> Iterator[tuple[str, str]]:
+    placement = row.placement
+    one = "Memory of one GPU of" if row.gpus > 1 and not row.cards else "Memory of"
+    if placement is not None and (row.gpus > 1 or not placement.is_whole):
+        yield f"Layers on {row.label}", _cards_table(placement, width=width)
+        yield "", "\n".join(wrap_text(_host_text(placement), width))
+        one = "Memory of the fullest card of"
+    yield f"{one} {row.label} ({row.layout})", _terms_table(memory, width=width)
+    if explain:
+        yield "Term by term", "\n".join(_derivation(report, memory, width=width))
+    yield "", "\n".join(wrap_text(_legend(memory), width))
+    if row.frontier:
+        points = [
+            [format_count(point.context_tokens), format_count(point.sequences)]
+            for point in row.frontier
+        ]
+        heading = f"What {row.label} surely holds at once"
+        yield heading, render_table(FRONTIER_COLUMNS, points, width=width)
+
+
+def _cards_table(placement: FitPlacement, *, width: int) -> str:
+    cells = [
+        [
+            card.gpu_id,
+            f"{card.layers} + output" if card.output_layer else str(card.layers),
+            gibibytes(card.weights_bytes.value),
+            gibibytes(card.kv_bytes),
+            ranged(card.compute_bytes, unit=GIB),
+            gibibytes(card.other_bytes.value),
+            gibibytes(card.free_bytes),
+            gibibytes(card.margin_bytes.value),
+        ]
+        for card in placement.cards
+    ]
+    return render_table(CARD_COLUMNS, cells, width=width)
+
+
+def _host_text(placement: FitPlacement) -> str:
+    """Return what main memory holds and how far the cards reach, in sentences."""
+    held = ["the input tables"]
+    if placement.host_layers:
+        held.append(f"{placement.host_layers} layers with their KV cache")
+    if placement.host_expert_layers:
+        held.append(f"the experts of {placement.host_expert_layers} layers")
+    text = (
+        f"Main memory holds {' and '.join(held)}: {format_bytes_gib(placement.host_bytes.value)}. "
+        f"At most {placement.most_gpu_layers} of {placement.all_layers} layers surely fit, the "
+        "output layer counted"
+    )
+    experts = placement.fewest_host_experts
+    if experts:
+        text += f"; all of them with the experts of {experts} layers in main memory"
+    return f"{text}."
 
 
 def _mend_text(mend: FitMend) -> str:
@@ -72,7 +143,8 @@ def _headline(report: FitReport) -> str:
     best = report.smallest
     if best is None:
         return f"{what}: does not surely fit."
-    return f"{what}: fits on {best.gpus} x {best.gpu_name} ({best.layout})."
+    cards = best.gpu_name if best.cards else f"{best.gpus} x {best.gpu_name}"
+    return f"{what}: fits on {cards} ({best.layout})."
 
 
 def _smallest_of_each(rows: Sequence[FitRow]) -> tuple[FitRow, ...]:
@@ -94,7 +166,7 @@ def _closest(rows: Sequence[FitRow]) -> FitRow | None:
 
 def _cells(row: FitRow) -> list[str]:
     memory = row.memory
-    head = [f"{row.gpus} x {row.gpu_id}", str(row.layout or UNKNOWN), row.verdict.value]
+    head = [row.label, str(row.layout or UNKNOWN), row.verdict.value]
     if memory is None:
         return head + [UNKNOWN] * (len(COLUMNS) - len(head))
     weights = next(term.size_bytes for term in memory.terms if term.name == "weights")

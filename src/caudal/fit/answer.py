@@ -9,14 +9,28 @@ from caudal.facts.layout import Layout
 from caudal.facts.model import ModelSpec
 from caudal.facts.precision import KvFormat, Support, SupportAnswer, WeightFormat
 from caudal.facts.support import kv_support, weight_support
-from caudal.fit.advice import remedies
-from caudal.fit.budget import MemoryBudget, Verdict, memory_budget
+from caudal.fit.advice import frontier, remedies
+from caudal.fit.budget import MemoryBudget, Verdict, memory_budget, visible_bytes
+from caudal.fit.fit_rows import FitMemory, FitMend, FitRow, MemoryTerm, memory_of
 from caudal.fit.flags import engine_flags
 from caudal.fit.layouts import layout_problem, legal_layouts
+from caudal.fit.placed_rows import Load, placed_frontier, placed_memory, placed_mends, placement_of
+from caudal.fit.placement import EVERYTHING, Offload
 from caudal.fit.serving import Serving
 from caudal.vocabulary.errors import InvalidQuantityError
-from caudal.vocabulary.estimate import Estimate
+from caudal.vocabulary.formats import format_bytes_gib
 from caudal.vocabulary.units import Bytes, Tokens
+
+__all__ = [
+    "USUAL_COUNTS",
+    "FitMemory",
+    "FitMend",
+    "FitQuestion",
+    "FitReport",
+    "FitRow",
+    "MemoryTerm",
+    "answer_fit",
+]
 
 # What is tried where nobody says how many GPUs: the sizes of one node.
 USUAL_COUNTS = (1, 2, 4, 8)
@@ -39,63 +53,9 @@ class FitQuestion:
     concurrency: int
     free_bytes: Bytes | None = None  # of each card, where it is in use already
     eager: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryTerm:
-    """One term of what a GPU holds."""
-
-    name: str
-    size_bytes: Estimate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitMend:
-    """One change that makes room where a load does not fit."""
-
-    change: str  # as an imperative, such as "keep the KV cache in FP8"
-    frees_bytes: float  # by how much the margin of one GPU grows
-    verdict: Verdict  # of the load after it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitMemory:
-    """The memory of the fullest GPU, in bytes, and what it carries."""
-
-    usable_bytes: float
-    terms: tuple[MemoryTerm, ...]  # together they are the need
-    weights_by_role: dict[str, float]  # bytes of the fullest GPU, largest first
-    kv_bytes_per_token: float  # that a long context adds, on one GPU
-    kv_state_bytes: float  # a sequence, whatever its length: states and full windows
-    kv_pool_bytes: Estimate
-    kv_needed_bytes: float
-    margin_bytes: Estimate  # pool less need
-    kv_tokens: Estimate  # in requests of the length asked about
-    max_concurrency: Estimate  # requests of the length asked about
-    longest_context: Estimate  # tokens, at the concurrency asked about
-    pool_rule: str  # of what the engine's memory fraction is a share
-    memory_fraction: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitRow:
-    """One number of one GPU: the verdict and why."""
-
-    gpu_id: str
-    gpu_name: str
-    gpus: int
-    layout: Layout | None  # None: no layout over so many GPUs is legal
-    verdict: Verdict
-    reason: str  # in a sentence, where it is not the memory that decides; "" otherwise
-    support: SupportAnswer
-    memory: FitMemory | None
-    mends: tuple[FitMend, ...] = ()  # what would fit first
-    flags: tuple[str, ...] = ()  # that start the engine at this point, where it fits
-
-    @property
-    def fits(self) -> bool:
-        """Return whether the load surely fits."""
-        return self.verdict is Verdict.FITS
+    machines: tuple[tuple[GpuSpec, ...], ...] = ()  # sets of cards, unequal or not, to be joined
+    offload: Offload = EVERYTHING  # of engines that split by layers
+    frontier: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,22 +87,23 @@ def answer_fit(question: FitQuestion) -> FitReport:
             remedy="Ask for a shorter context, or for another model.",
         )
     if question.layout is not None:
+        mig = any(gpu.mig_profile for gpu in question.gpus)
         problem = layout_problem(
-            model, question.layout, question.weight_format, engine=question.engine
+            model, question.layout, question.weight_format, engine=question.engine, mig=mig
         )
         if problem is not None:
             raise problem.error()
-    rows = tuple(row for gpu in question.gpus for row in _rows_of(question, gpu))
-    return FitReport(question=question, rows=rows, assumptions=_assumptions(question))
+    rows = [_row(question, cards) for cards in question.machines]
+    rows += [row for gpu in question.gpus for row in _rows_of(question, gpu)]
+    return FitReport(question=question, rows=tuple(rows), assumptions=_assumptions(question))
 
 
 def _rows_of(question: FitQuestion, gpu: GpuSpec) -> Iterator[FitRow]:
-    support = _support(question, gpu)
-    counts = question.counts or USUAL_COUNTS
+    counts = question.counts or (USUAL_COUNTS[:1] if gpu.mig_profile else USUAL_COUNTS)
     if question.layout is not None:
         counts = (question.layout.gpus,)
     for gpus in counts:
-        yield _row(question, gpu, gpus=gpus, support=support)
+        yield _row(question, (gpu,) * gpus)
 
 
 def _support(question: FitQuestion, gpu: GpuSpec) -> SupportAnswer:
@@ -152,44 +113,119 @@ def _support(question: FitQuestion, gpu: GpuSpec) -> SupportAnswer:
     return weights if kept.runs or not weights.runs else kept
 
 
-def _row(question: FitQuestion, gpu: GpuSpec, *, gpus: int, support: SupportAnswer) -> FitRow:
-    layout = question.layout or next(
-        iter(
-            legal_layouts(question.model, question.weight_format, gpus=gpus, engine=question.engine)
-        ),
-        None,
-    )
+def _row(question: FitQuestion, cards: tuple[GpuSpec, ...]) -> FitRow:
+    answers = [_support(question, gpu) for gpu in dict.fromkeys(cards)]
+    support = next((answer for answer in answers if not answer.runs), answers[0])
+    layout, problem = _layout(question, cards)
     if layout is None:
-        return FitRow(
-            gpu_id=gpu.id,
-            gpu_name=gpu.name,
-            gpus=gpus,
-            layout=None,
-            verdict=Verdict.DOES_NOT_FIT,
-            reason=f"no layout over {gpus} GPUs is legal in {question.weight_format.name}",
-            support=support,
-            memory=None,
-        )
+        return _titled(cards, verdict=Verdict.DOES_NOT_FIT, reason=problem, support=support)
     serving = _serving(question, layout)
-    budget = _budget(question, gpu, serving)
-    verdict = Verdict.DOES_NOT_FIT if _refused(support) else budget.verdict
-    fits = verdict is Verdict.FITS
-    return FitRow(
-        gpu_id=gpu.id,
-        gpu_name=gpu.name,
-        gpus=gpus,
+    part = _placed if question.engine.splits_by_layer else _sharded
+    found = part(question, cards, serving)
+    refused = support.support is Support.UNSUPPORTED
+    verdict = Verdict.DOES_NOT_FIT if refused else found.verdict
+    return replace(
+        found,
         layout=layout,
         verdict=verdict,
         reason=support.reason if not support.runs else "",
         support=support,
-        memory=_memory(budget, longest=_longest_context(question, gpu, serving)),
-        mends=() if fits or _refused(support) else _mends(question, gpu, serving),
-        flags=_flags(question, gpu, serving) if fits else (),
+        mends=() if refused else found.mends,
+        notes=tuple(_notes(cards, layout)),
+        flags=_flags(question, cards, serving) if verdict is Verdict.FITS else (),
     )
 
 
-def _refused(support: SupportAnswer) -> bool:
-    return support.support is Support.UNSUPPORTED
+def _layout(question: FitQuestion, cards: tuple[GpuSpec, ...]) -> tuple[Layout | None, str]:
+    """Return the layout asked for or the widest legal one, and why there is none."""
+    gpus = len(cards)
+    if question.layout is not None and question.layout.gpus == gpus:
+        return question.layout, ""
+    if gpus > 1 and any(gpu.mig_profile for gpu in cards):
+        problem = layout_problem(
+            question.model, Layout(tensor=gpus), question.weight_format, mig=True
+        )
+        assert problem is not None, "joined slices are never legal"
+        return None, problem.problem
+    found = legal_layouts(question.model, question.weight_format, gpus=gpus, engine=question.engine)
+    if found:
+        return found[0], ""
+    return None, f"no layout over {gpus} GPUs is legal in {question.weight_format.name}"
+
+
+def _titled(
+    cards: tuple[GpuSpec, ...], *, verdict: Verdict, reason: str, support: SupportAnswer
+) -> FitRow:
+    """Return a row that names its cards and says nothing of memory."""
+    unequal = len(set(cards)) > 1
+    return FitRow(
+        gpu_id=" + ".join(gpu.id for gpu in cards) if unequal else cards[0].id,
+        gpu_name=" + ".join(gpu.name for gpu in cards) if unequal else cards[0].name,
+        gpus=len(cards),
+        layout=None,
+        verdict=verdict,
+        reason=reason,
+        support=support,
+        memory=None,
+        cards=tuple(gpu.id for gpu in cards) if unequal else (),
+    )
+
+
+def _sharded(question: FitQuestion, cards: tuple[GpuSpec, ...], serving: Serving) -> FitRow:
+    """Return the row of an engine that takes the same of every card: the smallest decides."""
+    gpu = min(cards, key=visible_bytes)
+    budget = _budget(question, gpu, serving)
+    unbounded = replace(serving, max_model_tokens=question.model.max_context_tokens)
+    whole = _budget(question, gpu, unbounded)
+    row = _titled(cards, verdict=budget.verdict, reason="", support=_support(question, gpu))
+    fits = budget.verdict is Verdict.FITS
+    return replace(
+        row,
+        memory=memory_of(budget, longest=whole.longest_context),
+        mends=() if fits else _mends(question, gpu, serving),
+        frontier=frontier(whole.needs, whole.kv_pool_bytes.low) if question.frontier else (),
+    )
+
+
+def _placed(question: FitQuestion, cards: tuple[GpuSpec, ...], serving: Serving) -> FitRow:
+    """Return the row of an engine that splits by layers: every card counts for itself."""
+    load = Load(
+        model=question.model,
+        serving=serving.on(cards[0]),
+        cards=cards,
+        free_bytes=question.free_bytes,
+        offload=question.offload,
+        context_tokens=question.context_tokens,
+        concurrency=question.concurrency,
+    )
+    verdict = load.verdict()
+    row = _titled(cards, verdict=verdict, reason="", support=_support(question, cards[0]))
+    placement = placement_of(load)
+    return replace(
+        row,
+        memory=placed_memory(load),
+        placement=placement,
+        mends=() if verdict is Verdict.FITS else placed_mends(load, placement),
+        frontier=placed_frontier(load) if question.frontier else (),
+    )
+
+
+def _notes(cards: tuple[GpuSpec, ...], layout: Layout) -> Iterator[str]:
+    """Yield what a person should know about these cards beside their memory."""
+    if layout.tensor > 1:
+        slow = [gpu.name for gpu in dict.fromkeys(cards) if not gpu.has_fast_link]
+        if slow:
+            yield (
+                f"{' and '.join(slow)} have no fast link: a tensor group exchanges every layer "
+                "over PCIe, which slows prompts most"
+            )
+    if layout.tensor > 1 and len(set(cards)) > 1:
+        sizes = [visible_bytes(gpu) for gpu in cards]
+        idle = sum(sizes) - len(sizes) * min(sizes)
+        yield (
+            f"a tensor group takes the same of every card, so {format_bytes_gib(idle)} of the "
+            "larger ones stay unused"
+        )
 
 
 def _serving(question: FitQuestion, layout: Layout) -> Serving:
@@ -217,31 +253,6 @@ def _budget(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> MemoryBudg
     )
 
 
-def _longest_context(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> Estimate:
-    """Return the longest context at the concurrency asked about, up to the model's own limit."""
-    unbounded = replace(serving, max_model_tokens=question.model.max_context_tokens)
-    return _budget(question, gpu, unbounded).longest_context
-
-
-def _memory(budget: MemoryBudget, *, longest: Estimate) -> FitMemory:
-    needs = budget.needs
-    return FitMemory(
-        usable_bytes=budget.usable_bytes,
-        terms=tuple(MemoryTerm(name=name, size_bytes=size) for name, size in budget.terms),
-        weights_by_role={role.value: size for role, size in needs.weights_by_role.by_role},
-        kv_bytes_per_token=needs.kv.bytes_per_token,
-        kv_state_bytes=needs.kv.state_bytes,
-        kv_pool_bytes=budget.kv_pool_bytes,
-        kv_needed_bytes=budget.kv_needed_bytes,
-        margin_bytes=budget.margin_bytes,
-        kv_tokens=budget.kv_tokens,
-        max_concurrency=budget.max_concurrency,
-        longest_context=longest,
-        pool_rule=needs.rule.value,
-        memory_fraction=needs.fraction,
-    )
-
-
 def _mends(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> tuple[FitMend, ...]:
     found = remedies(
         question.model,
@@ -257,12 +268,13 @@ def _mends(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> tuple[FitMe
     )
 
 
-def _flags(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> tuple[str, ...]:
+def _flags(question: FitQuestion, cards: tuple[GpuSpec, ...], serving: Serving) -> tuple[str, ...]:
     return engine_flags(
         question.model,
-        serving.on(gpu),
+        serving.on(min(cards, key=visible_bytes)),
         context_tokens=question.context_tokens,
         concurrency=question.concurrency,
+        offload=question.offload,
     )
 
 
@@ -271,7 +283,8 @@ def _assumptions(question: FitQuestion) -> tuple[str, ...]:
     return (
         f"{engine.title} {engine.versions} with its defaults",
         (
-            f"the verdict is for {question.concurrency:,} requests of "
+            f"the verdict is for {question.concurrency:,} "
+            f"{'request' if question.concurrency == 1 else 'requests'} of "
             f"{question.context_tokens:,} tokens (prompt and answer) at once, at the careful end "
             "of every term"
         ),

@@ -11,6 +11,7 @@ from typing import Final
 
 from caudal.facts.model import ModelSpec
 from caudal.fit.activation import ELEMENT_BYTES
+from caudal.fit.placement import EVERYTHING, Offload
 from caudal.fit.serving import Serving
 from caudal.fit.weights import is_native
 
@@ -24,6 +25,7 @@ class _Point:
     serving: Serving
     context_tokens: int
     concurrency: int
+    offload: Offload
 
     @property
     def quantises_cache(self) -> bool:
@@ -32,7 +34,12 @@ class _Point:
 
 
 def engine_flags(
-    model: ModelSpec, serving: Serving, *, context_tokens: int, concurrency: int
+    model: ModelSpec,
+    serving: Serving,
+    *,
+    context_tokens: int,
+    concurrency: int,
+    offload: Offload = EVERYTHING,
 ) -> tuple[str, ...]:
     """Return the arguments that start the engine at the chosen point, in the engine's own words.
 
@@ -40,7 +47,11 @@ def engine_flags(
     """
     write = _FLAGS.get(serving.engine.name)
     point = _Point(
-        model=model, serving=serving, context_tokens=context_tokens, concurrency=concurrency
+        model=model,
+        serving=serving,
+        context_tokens=context_tokens,
+        concurrency=concurrency,
+        offload=offload,
     )
     return () if write is None else tuple(write(point))
 
@@ -107,8 +118,14 @@ def _tensorrt_flags(point: _Point) -> Iterator[str]:
 
 
 def _llama_cpp_flags(point: _Point) -> Iterator[str]:
-    serving = point.serving
-    yield "--n-gpu-layers 999"
+    serving, offload = point.serving, point.offload
+    yield f"--n-gpu-layers {999 if offload.gpu_layers is None else offload.gpu_layers}"
+    if offload.host_expert_layers >= len(point.model.layers):
+        yield "--cpu-moe"
+    elif offload.host_expert_layers:
+        yield f"--n-cpu-moe {offload.host_expert_layers}"
+    if offload.tensor_split is not None:
+        yield f"--tensor-split {','.join(f'{share:g}' for share in offload.tensor_split)}"
     yield f"--ctx-size {point.context_tokens * point.concurrency}"
     yield f"--parallel {point.concurrency}"
     yield f"--ubatch-size {serving.micro_batch}"
@@ -120,6 +137,8 @@ def _llama_cpp_flags(point: _Point) -> Iterator[str]:
 
 def _ollama_flags(point: _Point) -> Iterator[str]:
     serving = point.serving
+    if point.offload.gpu_layers is not None:
+        yield f"PARAMETER num_gpu {point.offload.gpu_layers}"
     yield f"OLLAMA_CONTEXT_LENGTH={point.context_tokens}"
     yield f"OLLAMA_NUM_PARALLEL={point.concurrency}"
     if point.quantises_cache:

@@ -7,7 +7,7 @@ gguf-parser-go#42: "offloaded 1/29" is the head alone). Tables for the input nev
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final
@@ -37,6 +37,7 @@ class Offload:
 
 
 EVERYTHING: Final = Offload()
+ALL_LAYERS: Final = 10_000  # more than any model has: --cpu-moe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,9 @@ def place(
         else min(bisect_right(shares, (place - start) / count), len(shares) - 1)
         for place in range(last + 1)
     ]
-    sizes = _layer_weights(SameModel(model), serving)
+    # what layers weigh does not depend on cells: one answer for every context and slot
+    plain = replace(serving, max_sequences=None, max_model_tokens=None, max_batched_tokens=None)
+    sizes = _layer_weights(SameModel(model), plain)
     experts_on_host = frozenset(range(min(offload.host_expert_layers, last)))
     held = [
         [place for place in range(last) if homes[place] == device] for device in range(len(cards))

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from caudal.documents.fit import FitAsked, FitDocument, answer_fit_question
+from caudal.fit.placement import Offload
 from caudal.http.models_asked import ModelParameters
 from caudal.http.openapi import answers
 from caudal.http.parameters import Length, Name, Names, Size
@@ -23,7 +24,7 @@ ANSWERS = answers("fit", FitDocument, 400, 404, 503, infeasible=True)
 class FitParameters(ModelParameters):
     """What is to fit where."""
 
-    gpu: Names = Field(default=[], description="H100, H100:2, H100:1..8.", examples=[["H100:2"]])
+    gpu: Names = Field(default=[], description="H100, H100:2, 3090 + 4080.", examples=[["H100:2"]])
     precision: Name = Field(default="native", description="Of the weights: fp8, int4.")
     kv_precision: Name | None = Field(default=None, description="Of the KV cache: fp8.")
     context: Length | None = None
@@ -33,6 +34,12 @@ class FitParameters(ModelParameters):
     pp: int | None = Field(default=None, ge=1, le=4096, description="Stages of the stack.")
     eager: bool = Field(default=False, description="Without CUDA graphs.")
     free: Size | None = None
+    gpu_layers: int | None = Field(default=None, ge=0, description="llama.cpp: on the GPUs.")
+    n_cpu_moe: int = Field(default=0, ge=0, description="llama.cpp: layers with experts in RAM.")
+    tensor_split: list[float] | None = Field(
+        default=None, max_length=64, description="llama.cpp: shares of the cards."
+    )
+    frontier: bool = Field(default=False, description="Requests held at each length.")
 
     def answered(self, services: Services) -> Rendered:
         """Return the document, with 409 where nothing surely fits."""
@@ -48,6 +55,12 @@ class FitParameters(ModelParameters):
             pp=self.pp,
             eager=self.eager,
             free=self.free,
+            offload=Offload(
+                gpu_layers=self.gpu_layers,
+                host_expert_layers=self.n_cpu_moe,
+                tensor_split=None if self.tensor_split is None else tuple(self.tensor_split),
+            ),
+            frontier=self.frontier,
         )
         answer = answer_fit_question(asked)
         return Rendered.of("fit", answer.document, status=409 if answer.error else 200)
