@@ -4,6 +4,7 @@ Without the library the plain engine does the same work more slowly, so a missin
 compiler is a warning, not an error.
 """
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -45,7 +46,8 @@ def build(root: Path) -> bool:
         return False
     # Written beside and then moved: a process that has the old library loaded keeps it.
     fresh = root / f"{LIBRARY}.{os.getpid()}"
-    command = [compiler, *FLAGS, str(root / SOURCE), "-o", str(fresh), "-lm"]
+    told = f'-DCAUDAL_SOURCES="{digest(root)}"'
+    command = [compiler, *FLAGS, told, str(root / SOURCE), "-o", str(fresh), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     if done.returncode != 0:
         fresh.unlink(missing_ok=True)
@@ -54,6 +56,12 @@ def build(root: Path) -> bool:
         return False
     fresh.replace(root / LIBRARY)
     return True
+
+
+def digest(root: Path) -> str:
+    """Return what the library says it was built from; a test compares it with the sources."""
+    files = sorted((root / SOURCE).parent.iterdir())
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
 
 def say(text: str) -> None:

@@ -52,6 +52,7 @@ def assert_alike(case: EngineSetup, table: RequestTable) -> Outcome:
     replicas=st.integers(1, 3),
     gap=st.sampled_from([2.0, 20.0, 100.0]),
     router=ROUTERS,
+    token_ms=st.sampled_from([0.05, 0.5, 20.0]),
 )
 def test_on_a_stream_of_requests(
     seed: int,
@@ -61,8 +62,10 @@ def test_on_a_stream_of_requests(
     replicas: int,
     gap: float,
     router: RouterKind,
+    token_ms: float,
 ) -> None:
-    limits = pool(sequences=sequences, budget=budget, blocks=blocks)
+    times = step_times(sequences=sequences, budget=budget, token_ms=token_ms)
+    limits = pool(sequences=sequences, budget=budget, blocks=blocks, times=times)
     case = setup(limits, replicas=(0,) * replicas, router=router)
 
     assert_alike(case, requests(60, seed=seed, gap_ms=gap))

@@ -92,6 +92,16 @@ def is_compiled() -> bool:
     return _library() is not None
 
 
+def built_from() -> str:
+    """Return the digest of the sources that the library was built from, "" where there is none."""
+    library = _library()
+    if library is None:
+        return ""
+    library.caudal_sources.restype = ctypes.c_char_p
+    told: bytes = library.caudal_sources()
+    return told.decode()
+
+
 def run_compiled(setup: EngineSetup, requests: RequestTable) -> Outcome:
     """Return what happens to `requests`, from event to event.
 

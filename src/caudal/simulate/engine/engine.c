@@ -69,6 +69,12 @@ static int run(Engine *e) {
     }
 }
 
+#ifndef CAUDAL_SOURCES
+#define CAUDAL_SOURCES "unknown"
+#endif
+
+const char *caudal_sources(void) { return CAUDAL_SOURCES; }
+
 void caudal_free(Engine *e) {
     if (!e) return;
     for (i64 i = 0; e->replica && i < e->config.replicas; i++) {
