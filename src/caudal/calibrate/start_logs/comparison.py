@@ -183,13 +183,24 @@ def _weights_stated(log: StartLog, case: MemoryCase) -> bool:
 
 
 def _pool(case: MemoryCase, judged: Judged | None) -> Estimate | None:
-    """Return the pool on the card, or what follows from the free memory that the log states."""
-    described = case.described
+    """Return the pool on the card, or what follows from the free memory that the log states.
+
+    llama.cpp's cache is as large as it is asked to be: the context of all slots.
+    """
+    described, kv = case.described, case.needs.kv
+    if case.needs.rule is PoolRule.WHOLE:
+        asked = kv.bytes_for(sequences=case.slots, tokens=case.longest // case.slots)
+        return Estimate.exact(max(asked - kv.state_bytes * case.slots * _has_states(case), 0.0))
     if judged is not None and case.needs.rule is not PoolRule.OF_TOTAL:
         return Estimate.within(judged.predicted, 1.0, Basis.CALIBRATED)
     if described.total_bytes is None or not described.fraction_stated:
         return None
     return case.needs.kv_pool_bytes(described.total_bytes, unified=described.unified)
+
+
+def _has_states(case: MemoryCase) -> bool:
+    """Return whether states stand apart from the cache, as llama.cpp prints them."""
+    return "recurrent_state_gib" in case.row.numbers
 
 
 def _verdict(log: StartLog, case: MemoryCase) -> Verdict | None:
@@ -215,7 +226,8 @@ def _assumptions(log: StartLog, case: MemoryCase) -> Iterator[str]:
         yield f"the log states no memory fraction: {case.needs.fraction:g} is the engine's default"
     if log.max_model_tokens is None:
         yield f"the log states no longest sequence: the model's {case.longest:,} tokens are assumed"
-    if case.described.gpu is None and log.gpu_total_bytes is None:
+    whole = case.needs.rule is PoolRule.WHOLE
+    if case.described.gpu is None and log.gpu_total_bytes is None and not whole:
         yield "the log names no card: give it with --gpu to have the KV pool predicted"
 
 
