@@ -62,8 +62,7 @@ def fit_sections(
     if reasons:
         yield "Why not", bullets(reasons, width=width)
     if report.smallest is None and focus is not None and focus.mends:
-        mends = [_mend_text(mend) for mend in focus.mends]
-        yield f"What would help {focus.label}", bullets(mends, width=width)
+        yield f"What would help {focus.label}", bullets(_mend_texts(focus.mends), width=width)
     if focus is not None and focus.flags:
         yield "To start the engine so", "\n".join(wrap_text(" ".join(focus.flags), width))
     known = list(dict.fromkeys(note for row in rows for note in row.notes))
@@ -81,7 +80,7 @@ def _memory_sections(
         yield f"Layers on {row.label}", _cards_table(placement, width=width)
         yield "", "\n".join(wrap_text(_host_text(placement), width))
         one = "Memory of the fullest card of"
-    yield f"{one} {row.label} ({row.layout})", _terms_table(memory, width=width)
+    yield f"{one} {row.label} ({_layout_text(row)})", _terms_table(memory, width=width)
     if explain:
         yield "Term by term", "\n".join(_derivation(report, memory, width=width))
     yield "", "\n".join(wrap_text(_legend(memory), width))
@@ -129,9 +128,18 @@ def _host_text(placement: FitPlacement) -> str:
     return f"{text}."
 
 
-def _mend_text(mend: FitMend) -> str:
-    outcome = "fits" if mend.verdict is Verdict.FITS else f"then {mend.verdict.value}"
-    return f"{mend.change}: frees {format_bytes_gib(mend.frees_bytes)} a GPU, {outcome}"
+def _mend_texts(mends: Sequence[FitMend]) -> list[str]:
+    """Return a line for every change that suffices, and one for all that do not alone."""
+    lines = [
+        f"{mend.change}: frees {format_bytes_gib(mend.frees_bytes)} a GPU, fits"
+        for mend in mends
+        if mend.verdict is Verdict.FITS
+    ]
+    rest = [mend for mend in mends if mend.verdict is not Verdict.FITS]
+    if rest:
+        listed = "; ".join(f"{mend.change} ({format_bytes_gib(mend.frees_bytes)})" for mend in rest)
+        lines.append(f"not enough alone, but frees: {listed}")
+    return lines
 
 
 def _headline(report: FitReport) -> str:
@@ -144,7 +152,7 @@ def _headline(report: FitReport) -> str:
     if best is None:
         return f"{what}: does not surely fit."
     cards = best.gpu_name if best.cards else f"{best.gpus} x {best.gpu_name}"
-    return f"{what}: fits on {cards} ({best.layout})."
+    return f"{what}: fits on {cards} ({_layout_text(best)})."
 
 
 def _smallest_of_each(rows: Sequence[FitRow]) -> tuple[FitRow, ...]:
@@ -166,7 +174,7 @@ def _closest(rows: Sequence[FitRow]) -> FitRow | None:
 
 def _cells(row: FitRow) -> list[str]:
     memory = row.memory
-    head = [row.label, str(row.layout or UNKNOWN), row.verdict.value]
+    head = [row.label, _layout_text(row), row.verdict.value]
     if memory is None:
         return head + [UNKNOWN] * (len(COLUMNS) - len(head))
     weights = next(term.size_bytes for term in memory.terms if term.name == "weights")
@@ -179,6 +187,12 @@ def _cells(row: FitRow) -> list[str]:
         figure(_whole(memory.max_concurrency.value)),
         format_count(int(memory.longest_context.value)),
     ]
+
+
+def _layout_text(row: FitRow) -> str:
+    if row.layout is None:
+        return UNKNOWN
+    return "by layers" if row.placement is not None and row.gpus > 1 else str(row.layout)
 
 
 def _whole(value: float) -> float:

@@ -17,6 +17,7 @@ from caudal.vocabulary.units import Bytes, Tokens
 
 _SMALL_STEP: Final = Tokens(2048)  # chosen: what vLLM and SGLang use on small cards
 _HIGH_FRACTION: Final = 0.95  # chosen: leaves 4 GiB of an 80 GiB card to graphs and fragments
+_WORTH_IT: Final = 0.9  # chosen: other weights must be smaller by more than a tenth
 _MOST_GPUS: Final = 64  # chosen: eight machines of eight
 
 
@@ -155,12 +156,12 @@ def _formats(load: _Load) -> Iterator[tuple[str, _Load]]:
     for name in ("fp8", "int4"):
         stored = weight_format(name)
         if (
-            stored.bytes_per_weight < serving.weight_format.bytes_per_weight
+            stored.bytes_per_weight < _WORTH_IT * serving.weight_format.bytes_per_weight
             and stored.name in serving.engine.weight_formats
             and weight_support(load.gpu, stored, serving.engine).runs
         ):
             changed = replace(serving, weight_format=stored)
-            yield f"use weights in {stored.title}", replace(load, serving=changed)
+            yield f"use weights in {stored.name}", replace(load, serving=changed)
 
 
 def _wider(load: _Load) -> Iterator[tuple[str, _Load]]:

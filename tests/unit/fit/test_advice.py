@@ -74,7 +74,7 @@ def test_free_memory_counts_for_remedies() -> None:
         free_bytes=Bytes(round(21.3 * GIB)),
     )
 
-    assert any(remedy.change.startswith("use weights in FP8") for remedy in found)
+    assert any(remedy.change.startswith("use weights in fp8") for remedy in found)
 
 
 def test_frontier_trades_context_for_sequences() -> None:
