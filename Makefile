@@ -11,7 +11,7 @@ SOURCES := src tests scripts
 # Cores that pytest may use; two is what the continuous integration has.
 JOBS ?= 2
 
-.PHONY: help setup plan test check lint types imports pytest bench fuzz docs examples accuracy calibrate hooks clean
+.PHONY: help setup plan test check lint types imports pytest bench fuzz schemathesis load docs examples accuracy calibrate hooks clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,12 @@ bench: $(VENV)/dev.stamp  ## time whole commands against an empty Python
 
 fuzz: $(VENV)/dev.stamp  ## feed 120,000 broken inputs to every reader
 	@$(BIN)/python scripts/fuzz.py
+
+schemathesis: $(VENV)/dev.stamp  ## try the HTTP API against its own description, at length
+	@CAUDAL_SCHEMATHESIS_EXAMPLES=200 $(BIN)/python -m pytest --quiet tests/contract/test_described_api.py
+
+load: $(VENV)/dev.stamp  ## load a server: cached facts, fits, idle streams, memory over 50,000 requests
+	@$(BIN)/python scripts/load.py
 
 docs: $(VENV)/dev.stamp  ## regenerate the reference pages from the code
 	@$(BIN)/python scripts/reference.py

@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -58,6 +59,19 @@ PAIRS = (
         "/plan?model=llama-3.1-8b&rate=1/s&gpu=L4&budget=$1",
     ),
 )
+SCENARIO = {
+    "name": "chat",
+    "model": {"name": "llama-3.1-8b"},
+    "replica": {"gpu": "l4"},
+    "load": {"rate": "1/s", "input": 500, "output": 100},
+    "slo": {"ttft_p95": "2s"},
+    "run": {"requests": 2000},
+}
+TOML = "".join(
+    f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())
+    for name, fields in SCENARIO.items()
+    if isinstance(fields, dict)
+)
 REFUSALS = (
     ("gpus show h1000", "/gpus/h1000"),
     ("models --family nobody", "/models?family=nobody"),
@@ -103,3 +117,16 @@ def test_a_refusal_is_the_same_at_both_doors(
     assert {"code", "problem", "remedy", "where"} == set(told)
     assert {**told, "where": None} == {**answer.json()["error"], "where": None}
     assert {2: 422, 3: 404, 4: 409, 5: 503}[exit_code] == answer.status_code
+
+
+@pytest.mark.parametrize("command", ["simulate", "capacity"])
+def test_a_scenario_is_the_same_in_toml_and_json(
+    client: TestClient, capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
+) -> None:
+    path = tmp_path / "chat.toml"
+    path.write_text(f'name = "chat"\n{TOML}', encoding="utf-8")
+
+    run([command, str(path), "--json"])
+
+    answer = client.post(f"/api/v1/{command}", json=SCENARIO).json()
+    assert json.loads(capsys.readouterr().out) == answer

@@ -158,8 +158,17 @@ def _run(settings: "ServerSettings", listener: socket.socket) -> None:
 
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
     print_text(f"Caudal on http://{shown}:{settings.port} (Ctrl-C stops it)")
+    site = create_site(settings)
+
+    class Server(uvicorn.Server):
+        """A server that ends its event streams before it waits for what is in progress."""
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            site.state.services.streams.close()
+            await super().shutdown(sockets)
+
     config = uvicorn.Config(
-        create_site(settings),
+        site,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -170,4 +179,4 @@ def _run(settings: "ServerSettings", listener: socket.socket) -> None:
     # uvicorn repeats the signal that stopped it once all is done; to us that is no interruption.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener])
+        Server(config).run(sockets=[listener])

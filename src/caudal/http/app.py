@@ -35,9 +35,11 @@ from caudal.http.routes import (
     fit,
     gpus,
     health,
+    jobs,
     models,
     offers,
     plan,
+    simulate,
     uploads,
 )
 from caudal.http.services import Services
@@ -45,7 +47,7 @@ from caudal.http.settings import API, ServerSettings
 from caudal.http.validation import failure_of_validation
 from caudal.vocabulary.errors import CaudalError, nearest_names
 
-ROUTES: Final = (gpus, uploads, models, offers, fit, plan, budget, figures, health)
+ROUTES: Final = (gpus, uploads, models, offers, fit, plan, budget, figures, simulate, jobs, health)
 
 
 def create_app(
@@ -98,7 +100,7 @@ def _lifespan(services: Services) -> Callable[[FastAPI], AbstractAsyncContextMan
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(services.warm)
         yield
-        services.workshop.close()
+        services.close()
 
     return lifespan
 

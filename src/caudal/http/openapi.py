@@ -32,32 +32,44 @@ ALWAYS: Final = (400, 403, 413, 422, 429, 500)
 _documents: dict[str, tuple[str, type]] = {}
 
 
+Descriptions = dict[int | str, dict[str, object]]
+
+
 class RouteAnswers(TypedDict):
     """What a route's decorator is told about answers."""
 
     response_model: None
-    responses: dict[int | str, dict[str, object]]
+    responses: Descriptions
+
+
+def document_answer(status: int, command: str, payload: type) -> Descriptions:
+    """Return the description of one status whose body is the document of `payload`."""
+    name = "".join(word.capitalize() for word in command.split())
+    _documents[name] = (command, payload)
+    return {status: _content(name, (payload.__doc__ or "").split("\n", maxsplit=1)[0])}
 
 
 def answers(
-    command: str, payload: type, *statuses: int, infeasible: bool = False, success: int = 200
+    command: str,
+    payload: type,
+    *statuses: int,
+    infeasible: bool = False,
+    success: int = 200,
+    more: Descriptions | None = None,
 ) -> RouteAnswers:
     """Return the answers of a route: the document of `payload`, and errors of these statuses.
 
     `infeasible`: the route answers 409 with its whole document.
     """
-    name = "".join(word.capitalize() for word in command.split())
-    _documents[name] = (command, payload)
-    found: dict[int | str, dict[str, object]] = {
-        success: _content(name, (payload.__doc__ or "").split("\n", maxsplit=1)[0])
-    }
+    found = document_answer(success, command, payload)
     found |= error_answers(*ALWAYS, *statuses)
     if infeasible:
-        found[409] = _content(name, MEANINGS[409])
+        found[409] = found[success] | {"description": MEANINGS[409]}
+    found |= more or {}
     return {"response_model": None, "responses": found}
 
 
-def error_answers(*statuses: int) -> dict[int | str, dict[str, object]]:
+def error_answers(*statuses: int) -> Descriptions:
     """Return the description of these errors."""
     return {status: _error(status) for status in sorted(set(statuses))}
 

@@ -1,21 +1,25 @@
 """What all routes and pages of one server share: settings, threads, kept answers, the offers."""
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Callable, Hashable
+from dataclasses import dataclass, field
 from datetime import date
+from typing import Final
 
 from starlette.requests import Request
 
 from caudal.documents.clock import today
 from caudal.documents.served_models import ServedModels
-from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.model import ModelSpec
-from caudal.facts.models import model_catalogue
 from caudal.http.database import database_state
+from caudal.http.jobs import Jobs
 from caudal.http.settings import ServerSettings
+from caudal.http.streams import Streams
 from caudal.http.work import Workshop
 from caudal.offers.book import OfferBook
 from caudal.offers.known import known_offers
+
+NEWS_EVERY_SECONDS: Final = 30  # chosen: a look at a file's date a client
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +29,8 @@ class Services:
     settings: ServerSettings
     workshop: Workshop
     models: ServedModels
+    jobs: Jobs = field(default_factory=Jobs)
+    streams: Streams = field(default_factory=Streams)
     clock: Callable[[], date] = today
 
     @classmethod
@@ -53,6 +59,22 @@ class Services:
         """Return what belongs into the key of an answer about prices: the day and the database."""
         return (self.clock(), database_state(self.settings.database))
 
+    async def news(self) -> AsyncIterator[tuple[str, object]]:
+        """Yield `prices` with the day, now and whenever the offers have changed."""
+        before: Hashable = None
+        while True:
+            now = self.prices()
+            if now != before:
+                yield "prices", self.clock()
+            before = now
+            await asyncio.sleep(NEWS_EVERY_SECONDS)
+
+    def close(self) -> None:
+        """Stop jobs and threads, and end all streams."""
+        self.streams.close()
+        self.jobs.close()
+        self.workshop.close()
+
     def model(self, name: str) -> ModelSpec:
         """Return the model of a name that a request may use; see `ServedModels`."""
         return self.models.named(name)
@@ -61,9 +83,7 @@ class Services:
         """Read the catalogues, the offers and the calibration before the first request."""
         from caudal.http.warm import ask_once  # noqa: PLC0415  # loads numpy and every room
 
-        assert gpu_catalogue().all
-        assert model_catalogue().entries
-        ask_once(self)
+        ask_once(today=self.clock(), database=self.settings.database)
 
 
 def services_of(request: Request) -> Services:

@@ -83,7 +83,8 @@ class Workshop:
     """A few threads that compute; who comes when too many wait is told to try again."""
 
     def __init__(self, *, workers: int, most_waiting: int, most_seconds: Seconds) -> None:
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="caudal")
+        self._workers = workers
+        self._threads: ThreadPoolExecutor | None = None  # made when first needed
         self._most = workers + most_waiting
         self._most_seconds = most_seconds
         self._taken = 0
@@ -116,8 +117,10 @@ class Workshop:
         return await self._within_time(future)
 
     def close(self) -> None:
-        """Wait for what runs and take nothing more."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        """Wait for what runs and drop what waits; a later question starts threads anew."""
+        threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown(wait=True, cancel_futures=True)
 
     def _start(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
         if self._taken >= self._most:
@@ -125,8 +128,10 @@ class Workshop:
                 f"{self._taken} questions are being computed or wait.",
                 remedy="Try again in some seconds, or run a server of your own: caudal serve.",
             )
-        self._taken += 1
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._workers, thread_name_prefix="caudal")
         future = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        self._taken += 1
         future.add_done_callback(self._release)
         return future
 
