@@ -100,11 +100,11 @@ def budget_command(
     report, document = answer_budget(
         asked, book=known_offers(today=day, database=database), today=day
     )
+    if plot is not None:  # first, so that a reader who stops early still gets the file
+        from caudal.figures.budget import budget_figure  # noqa: PLC0415 - only where it is drawn
+
+        write_figure(budget_figure(report), plot)
     if as_json:
         print_document("budget", document)
     else:
         print_sections(budget_text(document, width=terminal_width()))
-    if plot is not None:
-        from caudal.figures.budget import budget_figure  # noqa: PLC0415 - only where it is drawn
-
-        write_figure(budget_figure(report), plot)

@@ -26,7 +26,7 @@ from caudal.plan.question import Traffic, Wishes
 from caudal.plan.use import Use
 from caudal.traffic.slo import Objective
 
-ROWS_DRAWN: Final = 100  # chosen: a front is seen among many rows, not among the ten printed
+ROWS_DRAWN: Final = 40  # chosen: a front is seen among many rows, not among the ten printed
 
 
 @click.command(
@@ -98,6 +98,8 @@ def plan_command(
         explain=explain,
     )
     answer = answer_plan(asked, book=book, today=day)
+    if plot is not None and answer.report.rows:
+        _draw(asked, plot, book=book, day=day)
     if as_json:
         print_document("plan", answer.document)
     else:
@@ -107,8 +109,6 @@ def plan_command(
             *explain_text(answer.derivation, width=width),
         ]
         print_sections(sections)
-    if plot is not None and answer.report.rows:
-        _draw(asked, plot, book=book, day=day)
     if answer.error is not None:
         failure = failure_of(answer.error)
         print_failure(failure, as_json=False)

@@ -35,7 +35,7 @@ def _config(*, ink: str, paper: str, grid: str) -> Spec:
             **text, "gridColor": grid, "domainColor": ink, "tickColor": ink, "titleFontWeight": 400,
             "labelLimit": 240,
         },
-        "axisY": {"minExtent": 88, "maxExtent": 88},  # so that charts of a page stand in line
+        "axisY": {"minExtent": 76, "maxExtent": 76},  # so that charts of a page stand in line
         "legend": {**text, "orient": "bottom", "columns": 2, "labelLimit": 340, "title": None},
         "header": text,
         "range": {"category": list(COLOURS)},

@@ -264,7 +264,8 @@ def newer_against_older(newer: Contender, older: Contender, *, rate: float, name
     asked = newer.usd_per_hour / newer.gpus
     a, b = newer.usd_per_month(rate), older.usd_per_month(rate)
     cheaper = newer if a <= b else older
-    rates = [rate * factor / 8 for factor in range(1, 33)]
+    most = max(4 * rate, 2.2 * max(newer.largest_rate, older.largest_rate))
+    rates = [most * step / 64 for step in range(1, 65)]
     return BreakEven(
         name=name,
         value=even,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from math import ceil
 
 from caudal.facts.gpu import GpuSpec
 from caudal.offers.book import OfferBook
@@ -33,7 +34,7 @@ from caudal.plan.spot_tier import SpotRisk
 from caudal.plan.tornado import tornado
 from caudal.vocabulary.errors import InfeasibleError, InvalidInputError
 
-_ROWS_COMPARED = 100  # chosen: enough that a smaller card or one without NVLink is among them
+_ROWS_COMPARED = 20  # chosen: a smaller card or one without NVLink is then most often among them
 
 
 def plan_budget(
@@ -55,7 +56,7 @@ def plan_budget(
         replace(question, top=max(_ROWS_COMPARED, wishes.row)), book=book, today=today
     )
     row = _row(report, wishes.row)
-    bill = bill_of(_position(question, row, wishes))
+    bill = bill_of(_as_planned(_position(question, row, wishes), row))
     if bill is None:
         raise InfeasibleError(
             f"Row {wishes.row} does not serve at {wishes.utilisation:.0%} of what it can carry.",
@@ -142,6 +143,19 @@ def _position(question: Question, row: PlanRow, wishes: BudgetWishes) -> Positio
         use=question.use,
         utilisation=wishes.utilisation,
     )
+
+
+def _as_planned(position: Position, row: PlanRow) -> Position:
+    """Return the position that carries what the plan's row does, which may have been simulated."""
+    plain = bill_of(replace(position, utilisation=1.0))
+    if plain is None or plain.candidate.replicas == row.operation.replicas:
+        return position
+    largest, replicas = plain.candidate.largest_rate, row.operation.replicas
+    carries = row.operation.largest_rate.value / replicas / largest
+    rate = position.workload.rate
+    if rate is not None and ceil(rate / (largest * carries) - 1e-9) != replicas:
+        carries = rate / (largest * replicas)
+    return replace(position, carries=carries)
 
 
 def _assumptions(

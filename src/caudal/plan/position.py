@@ -34,6 +34,7 @@ class Position:
     slo: Slo
     use: Use
     utilisation: float = 1.0  # of what the SLO allows, at the busiest hour
+    carries: float = 1.0  # of the steady state's rate, where a simulation knows better
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,7 @@ def bill_of(position: Position) -> Bill | None:
         workload=position.workload,
         slo=position.slo,
         utilisation=position.utilisation,
+        carries=position.carries,
     )
     size = position.serving.layout.gpus
     if candidate is None or hosting_problem(position.offer, gpus_per_replica=size):

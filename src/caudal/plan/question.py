@@ -15,7 +15,7 @@ from caudal.plan.use import Use
 from caudal.traffic.slo import Metric, Objective, Slo
 from caudal.traffic.workload import Mode, Workload
 from caudal.vocabulary.errors import ContradictoryOptionsError, InvalidQuantityError
-from caudal.vocabulary.units import SECONDS_PER_DAY, RequestsPerSecond, Seconds, Tokens
+from caudal.vocabulary.units import GB, SECONDS_PER_DAY, Bytes, RequestsPerSecond, Seconds, Tokens
 
 # Mean lengths of the conversation trace that Azure published with Splitwise
 # (arXiv:2311.18677, AzureLLMInferenceTrace_conv 2023: 1,155 tokens in, 211 out).
@@ -119,6 +119,20 @@ def within_hours(workload: Workload, use: Use) -> Workload:
     rate = RequestsPerSecond(workload.rate * 24 / float(use.hours_per_day))
     said = f"a day's tokens come within {use.hours_per_day:f} hours: {rate:.3g} requests/s"
     return replace(workload, rate=rate, assumptions=(*workload.assumptions, said))
+
+
+def with_download(use: Use, model: ModelSpec) -> tuple[Use, str | None]:
+    """Return the use with the model fetched at each start, and the sentence that says so.
+
+    A machine that never rests starts once, within its time, and fetches nothing that is billed.
+    """
+    if not use.rests or use.download_bytes:
+        return use, None
+    native = weight_format(model.checkpoint.weight_format)
+    size = model.checkpoint_bytes or Bytes(round(model.total_parameters * native.bytes_per_weight))
+    return replace(use, download_bytes=size), (
+        f"each start fetches the checkpoint, {size / GB:,.0f} GB (--download-rate)"
+    )
 
 
 def slo_of(objectives: tuple[Objective, ...], workload: Workload) -> tuple[Slo, str | None]:
@@ -272,10 +286,11 @@ def build_question(
             f"A budget of ${wishes.budget_usd_per_month} buys nothing.",
             remedy="Give the dollars a month that may be spent.",
         )
-    workload = within_hours(workload_of(traffic, model), wishes.use)
+    use, use_note = with_download(wishes.use, model)
+    workload = within_hours(workload_of(traffic, model), use)
     slo, slo_note = slo_of(objectives, workload)
     native = model.checkpoint.weight_format
-    assumptions = [] if slo_note is None else [slo_note]
+    assumptions = [note for note in (slo_note, use_note) if note]
     if not wishes.engines:
         assumptions.append(f"served by {usual_engine.title} with its default settings")
     terms, terms_note = _terms(wishes.offers, workload)
@@ -303,7 +318,7 @@ def build_question(
         ),
         budget_usd_per_month=wishes.budget_usd_per_month,
         top=wishes.top,
-        use=wishes.use,
+        use=use,
         rates=wishes.rates,
         assumptions=tuple(assumptions),
         notes=wishes.notes,

@@ -28,11 +28,13 @@ def candidate_of(
     workload: Workload,
     slo: Slo,
     utilisation: float = 1.0,
+    carries: float = 1.0,
 ) -> Candidate | None:
     """Return the deployment of this serving that carries the load, None where none does.
 
     Replicas are counted so that the busiest hour takes at most `utilisation` of what the SLO
-    allows. Leaves out whether the GPU supports the precision: the plan has checked it.
+    allows, which is `carries` times the steady state's rate where a simulation knows better.
+    Leaves out whether the GPU supports the precision: the plan has checked it.
     """
     chosen = replace(serving, max_model_tokens=workload.longest_tokens).on(gpu)
     if layout_problem(model, chosen.layout, chosen.weight_format, engine=chosen.engine):
@@ -42,7 +44,7 @@ def candidate_of(
     if room.short_bytes[0] > 0 or room.concurrency[0] < 1:
         return None
     reach = reach_of(shape, GpuColumns.of([gpu]), room.concurrency, workload, slo)
-    batch, largest = float(reach.batch[0]), float(reach.largest_rate[0])
+    batch, largest = float(reach.batch[0]) * carries, float(reach.largest_rate[0]) * carries
     if batch <= 0:
         return None
     return Candidate(

@@ -14,7 +14,7 @@ from caudal.plan.question import Wishes
 from caudal.vocabulary.errors import InvalidInputError
 from plan_cases import TODAY, answer, book, few_gpus, question
 
-ASKED = question(wishes=Wishes(gpus=few_gpus("h100-sxm", "a100-80g-sxm", "l40s", "l4"), top=30))
+ASKED = question(wishes=Wishes(gpus=few_gpus("h100-sxm", "a100-80g-sxm", "l40s", "l4"), top=8))
 
 
 def budget() -> BudgetReport:

@@ -320,3 +320,12 @@ def test_a_model_without_a_price_takes_those_of_its_class_and_says_so() -> None:
     assert "none is listed for this one" in other.said
     assert size_class(8e9) == "up to 10B"
     assert size_class(671e9) == "above 130B"
+
+
+def test_a_machine_that_rests_fetches_its_model_at_each_start() -> None:
+    resting = question("llama-3.1-8b", wishes=Wishes(gpus=GPUS, use=Use(hours_per_day=Decimal(8))))
+    always = question("llama-3.1-8b", wishes=Wishes(gpus=GPUS))
+
+    assert resting.use.download_bytes == pytest.approx(16.06e9, rel=0.01)  # 8.03 G weights, 16 bit
+    assert always.use.download_bytes == 0
+    assert any("fetches the checkpoint" in said for said in resting.assumptions)

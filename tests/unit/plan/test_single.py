@@ -16,7 +16,7 @@ from caudal.vocabulary.errors import ContradictoryOptionsError
 from caudal.vocabulary.units import RequestsPerSecond, Tokens
 from plan_cases import answer, book, few_gpus, question
 
-ASKED = question(wishes=Wishes(gpus=few_gpus("h100-sxm", "a100-80g-sxm", "l40s"), top=40))
+ASKED = question(wishes=Wishes(gpus=few_gpus("h100-sxm", "a100-80g-sxm", "l40s"), top=8))
 ROWS = answer(ASKED).rows
 OPEN = Workload(
     input_tokens=Tokens(1000),
