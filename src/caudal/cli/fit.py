@@ -6,6 +6,7 @@ import click
 
 from caudal.cli.failures import failure_of, print_failure
 from caudal.cli.fit_text import fit_sections
+from caudal.cli.knob_options import knob_options
 from caudal.cli.model_options import HOW_MODELS_ARE_NAMED, NamedModel, named_model_options
 from caudal.cli.offload_options import offload_options
 from caudal.cli.output import print_document, print_sections, terminal_width
@@ -13,6 +14,7 @@ from caudal.cli.quantity_types import HOW_QUANTITIES_ARE_WRITTEN, LENGTH, SIZE
 from caudal.cli.teaching import TaughtCommand
 from caudal.documents.fit import FitAsked, answer_fit_question
 from caudal.fit.placement import Offload
+from caudal.fit.serving import Knobs
 from caudal.vocabulary.units import Bytes, Tokens
 
 
@@ -59,11 +61,14 @@ from caudal.vocabulary.units import Bytes, Tokens
     show_default=True,
     help="Requests of that length at once.",
 )
-@click.option("--engine", default="vllm", show_default=True, help='"vllm", "vllm 0.8", "sglang".')
+@click.option(
+    "--engine", help='"vllm", "vllm 0.8", "sglang"; unless named vLLM, llama.cpp for a GGUF file.'
+)
 @click.option("--tp", type=click.IntRange(1, 4096), help="GPUs that share each layer.")
 @click.option("--pp", type=click.IntRange(1, 4096), help="Stages that share the stack.")
 @click.option("--eager", is_flag=True, help="Without CUDA graphs.")
 @click.option("--free", type=SIZE, help="What is free on each card now: 21.3GiB.")
+@knob_options
 @offload_options
 @click.option("--frontier", is_flag=True, help="How many requests of which length each row holds.")
 @click.option(
@@ -84,11 +89,12 @@ def fit_command(
     kv_precision: str | None,
     context: Tokens | None,
     concurrency: int,
-    engine: str,
+    engine: str | None,
     tp: int | None,
     pp: int | None,
     eager: bool,
     free: Bytes | None,
+    knobs: Knobs,
     offload: Offload,
     frontier: bool,
     log: Path | None,
@@ -113,6 +119,7 @@ def fit_command(
         pp=pp,
         eager=eager,
         free=free,
+        knobs=knobs,
         offload=offload,
         frontier=frontier,
     )

@@ -5,9 +5,8 @@ from datetime import date
 
 from caudal.documents.models import ModelSummary
 from caudal.documents.offers import check_providers
-from caudal.documents.plan import USUAL_ENGINE
 from caudal.facts.currency import exchange_rates
-from caudal.facts.engines import engine
+from caudal.facts.engines import usual_engine
 from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.model import ModelSpec
 from caudal.offers.book import OfferBook
@@ -135,7 +134,7 @@ def answer_budget(
         asked.objectives,
         replace(asked.wishes, offers=asked.query),
         all_gpus=gpu_catalogue().all,
-        usual_engine=engine(USUAL_ENGINE),
+        usual_engine=usual_engine(asked.model),
     )
     report = plan_budget(
         question,

@@ -7,6 +7,7 @@ from caudal.documents.failure import ErrorBody
 from caudal.documents.models import ModelSummary
 from caudal.facts.engine import EngineSpec
 from caudal.facts.engines import engine as engine_of
+from caudal.facts.engines import usual_engine
 from caudal.facts.gpu import GpuSpec
 from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.layout import Layout
@@ -16,6 +17,7 @@ from caudal.facts.precisions import kv_format, weight_format
 from caudal.fit.answer import FitQuestion, FitReport, FitRow, answer_fit
 from caudal.fit.budget import Verdict
 from caudal.fit.placement import EVERYTHING, Offload
+from caudal.fit.serving import NO_KNOBS, Knobs
 from caudal.vocabulary.errors import ContradictoryOptionsError, DoesNotFitError
 from caudal.vocabulary.units import Bytes, Tokens
 
@@ -55,13 +57,14 @@ class FitAsked:
     kv_precision: str | None = None  # None: as the checkpoint asks
     context: Tokens | None = None  # None: 8k, or as long as the model was made for
     concurrency: int = 1
-    engine: str = "vllm"
+    engine: str | None = None  # None: what reads the model's own files
     tp: int | None = None
     pp: int | None = None
     eager: bool = False
     free: Bytes | None = None  # of each card
     offload: Offload = EVERYTHING  # llama.cpp and Ollama
     frontier: bool = False
+    knobs: Knobs = NO_KNOBS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +104,8 @@ def answer_fit_question(asked: FitAsked) -> FitAnswer:
         InvalidQuantityError, InvalidLayoutError: see `answer_fit`.
         UnknownGpuError, UnknownPrecisionError, UnknownEngineError: with the nearest names.
     """
-    model, engine = asked.model, engine_of(asked.engine)
+    model = asked.model
+    engine = usual_engine(model) if asked.engine is None else engine_of(asked.engine)
     _check_offload(asked, engine)
     stored, stored_note = _stored(asked, engine)
     layout = _layout(asked, engine)
@@ -122,6 +126,7 @@ def answer_fit_question(asked: FitAsked) -> FitAnswer:
             eager=asked.eager,
             offload=asked.offload,
             frontier=asked.frontier,
+            knobs=asked.knobs,
         )
     )
     error = None if report.smallest is not None else _nothing_fits(report)

@@ -9,7 +9,7 @@ from typing import Final
 from caudal.documents.failure import ErrorBody
 from caudal.documents.models import ModelSummary
 from caudal.documents.offers import check_providers
-from caudal.facts.engines import engine
+from caudal.facts.engines import engine, usual_engine
 from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.model import ModelSpec
 from caudal.facts.precisions import kv_format
@@ -24,7 +24,6 @@ from caudal.traffic.workload import Workload
 from caudal.vocabulary.errors import InfeasibleError, InvalidInputError
 from caudal.vocabulary.units import Seconds, Tokens
 
-USUAL_ENGINE: Final = "vllm"  # what most of the measured servers run
 PERCENTILES: Final = (50, 90, 95, 99)  # that a bound may be asked for
 MOST_ROWS: Final = 1000  # chosen: more rows than anyone reads
 
@@ -104,7 +103,7 @@ def answer_plan(asked: PlanAsked, *, book: OfferBook, today: date) -> PlanAnswer
         asked.objectives,
         replace(asked.wishes, offers=asked.query),
         all_gpus=gpu_catalogue().all,
-        usual_engine=engine(USUAL_ENGINE),
+        usual_engine=usual_engine(asked.model),
     )
     report = plan_deployment(question, book=book, today=today)
     error = None if report.rows else _nothing_serves(report)

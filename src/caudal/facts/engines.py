@@ -13,7 +13,8 @@ from functools import cache
 from typing import Final
 
 from caudal.facts.engine import BatchTier, EngineSpec, StaticReserve
-from caudal.facts.precisions import kv_formats, weight_formats
+from caudal.facts.model import ModelSpec
+from caudal.facts.precisions import kv_formats, weight_format, weight_formats
 from caudal.facts.source import Source
 from caudal.vocabulary.errors import UnknownEngineError
 from caudal.vocabulary.units import GIB, MIB, Bytes, Tokens
@@ -44,6 +45,15 @@ def engine_ranges(name: str) -> tuple[EngineSpec, ...]:
         UnknownEngineError: no engine has this name.
     """
     return _ranges(_canonical(name))
+
+
+def usual_engine(model: ModelSpec) -> EngineSpec:
+    """Return the engine to assume where none is named: what reads the model's own files.
+
+    vLLM, which most of the measured servers run; llama.cpp for a GGUF file.
+    """
+    gguf = weight_format(model.checkpoint.weight_format).is_gguf
+    return engine("llama.cpp" if gguf else "vllm")
 
 
 def engine(name: str, version: str | None = None) -> EngineSpec:

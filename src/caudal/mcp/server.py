@@ -78,7 +78,7 @@ class Tools:
                 kv_precision=kv_precision,
                 context=None if context is None else parse_tokens(context, name="context"),
                 concurrency=concurrency,
-                engine=engine or "vllm",
+                engine=engine,
             )
             return fit_digest(answer_fit_question(asked))
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -7,9 +8,12 @@ from caudal.facts.engines import (
     engine,
     engine_ranges,
     engines,
+    usual_engine,
     version_numbers,
     version_within,
 )
+from caudal.facts.model import CheckpointFormat
+from caudal.facts.models import resolve_model
 from caudal.vocabulary.errors import UnknownEngineError
 from caudal.vocabulary.units import GIB, Bytes
 
@@ -192,3 +196,10 @@ def test_an_end_of_a_range_holds_its_patches(
     version: str, first: str, last: str, *, inside: bool
 ) -> None:
     assert inside == version_within(version, first=first, last=last)
+
+
+def test_the_usual_engine_reads_the_models_own_files() -> None:
+    published = resolve_model("llama-3.1-8b")
+    converted = replace(published, checkpoint=CheckpointFormat(weight_format="q4_k_m"))
+
+    assert (usual_engine(published).name, usual_engine(converted).name) == ("vllm", "llama.cpp")

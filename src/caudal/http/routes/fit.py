@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from caudal.documents.fit import FitAsked, FitDocument, answer_fit_question
 from caudal.fit.placement import Offload
+from caudal.fit.serving import Knobs
 from caudal.http.models_asked import ModelParameters
 from caudal.http.openapi import answers
 from caudal.http.parameters import Length, Name, Names, Size
@@ -29,11 +30,15 @@ class FitParameters(ModelParameters):
     kv_precision: Name | None = Field(default=None, description="Of the KV cache: fp8.")
     context: Length | None = None
     concurrency: int = Field(default=1, ge=1, le=1_000_000, description="Requests at once.")
-    engine: Name = Field(default="vllm", examples=["vllm", "vllm 0.8", "sglang"])
+    engine: Name | None = Field(default=None, examples=["vllm", "vllm 0.8", "sglang"])
     tp: int | None = Field(default=None, ge=1, le=4096, description="GPUs that share a layer.")
     pp: int | None = Field(default=None, ge=1, le=4096, description="Stages of the stack.")
     eager: bool = Field(default=False, description="Without CUDA graphs.")
     free: Size | None = None
+    memory_fraction: float | None = Field(default=None, gt=0, le=1, description="The engine's.")
+    max_sequences: int | None = Field(default=None, ge=1, description="The engine's limit.")
+    max_batched_tokens: Length | None = None
+    ubatch_size: Length | None = None
     gpu_layers: int | None = Field(default=None, ge=0, description="llama.cpp: on the GPUs.")
     n_cpu_moe: int = Field(default=0, ge=0, description="llama.cpp: layers with experts in RAM.")
     tensor_split: list[float] | None = Field(
@@ -61,6 +66,12 @@ class FitParameters(ModelParameters):
                 tensor_split=None if self.tensor_split is None else tuple(self.tensor_split),
             ),
             frontier=self.frontier,
+            knobs=Knobs(
+                memory_fraction=self.memory_fraction,
+                max_sequences=self.max_sequences,
+                max_batched_tokens=self.max_batched_tokens,
+                micro_batch_tokens=self.ubatch_size,
+            ),
         )
         answer = answer_fit_question(asked)
         return Rendered.of("fit", answer.document, status=409 if answer.error else 200)
