@@ -96,6 +96,7 @@ def serving_of(row: MemoryRow, model: ModelSpec) -> RowServing:
         layout=_layout(row, spec),
         memory_fraction=fraction,
         max_sequences=row.counts.get("max_num_seqs"),
+        context_of_all=spec.splits_by_layer,
         max_batched_tokens=_tokens(row, "max_num_batched_tokens"),
         micro_batch_tokens=_tokens(row, "n_ubatch"),
         max_model_tokens=_tokens(row, "max_model_len"),

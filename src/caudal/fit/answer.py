@@ -16,7 +16,7 @@ from caudal.fit.flags import engine_flags
 from caudal.fit.layouts import layout_problem, legal_layouts
 from caudal.fit.placed_rows import Load, placed_frontier, placed_memory, placed_mends, placement_of
 from caudal.fit.placement import EVERYTHING, Offload
-from caudal.fit.serving import Serving
+from caudal.fit.serving import NO_KNOBS, Knobs, Serving
 from caudal.vocabulary.errors import InvalidQuantityError
 from caudal.vocabulary.formats import format_bytes_gib
 from caudal.vocabulary.units import Bytes, Tokens
@@ -56,6 +56,7 @@ class FitQuestion:
     machines: tuple[tuple[GpuSpec, ...], ...] = ()  # sets of cards, unequal or not, to be joined
     offload: Offload = EVERYTHING  # of engines that split by layers
     frontier: bool = False
+    knobs: Knobs = NO_KNOBS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,14 +230,17 @@ def _notes(cards: tuple[GpuSpec, ...], layout: Layout) -> Iterator[str]:
 
 
 def _serving(question: FitQuestion, layout: Layout) -> Serving:
-    engine = question.engine
+    engine, knobs = question.engine, question.knobs
     slots = engine.name in _SLOTTED_ENGINES or question.concurrency > engine.max_sequences
     return Serving(
         engine=engine,
         weight_format=question.weight_format,
         kv_format=question.kv_format,
         layout=layout,
-        max_sequences=question.concurrency if slots else None,
+        memory_fraction=knobs.memory_fraction,
+        max_sequences=knobs.max_sequences or (question.concurrency if slots else None),
+        max_batched_tokens=knobs.max_batched_tokens,
+        micro_batch_tokens=knobs.micro_batch_tokens,
         max_model_tokens=question.context_tokens,
         eager=question.eager,
     )

@@ -62,7 +62,7 @@ def compute_buffer(
     layer += _FLOAT * tokens * 4 * model.hidden
     attention = max(
         (
-            _attention(mixer, serving, cells=serving.longest(model))
+            _attention(mixer, serving, cells=serving.cells(model))
             for mixer in {id(each): each for each in _mixers(model)}.values()
         ),
         key=lambda each: each.high,

@@ -17,6 +17,19 @@ ONE_GPU: Final = Layout()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Knobs:
+    """What a user sets on an engine beside formats and layout; None: the engine's default."""
+
+    memory_fraction: float | None = None
+    max_sequences: int | None = None
+    max_batched_tokens: Tokens | None = None
+    micro_batch_tokens: Tokens | None = None
+
+
+NO_KNOBS: Final = Knobs()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
     """One way of running one replica; a knob left at None is at the engine's default."""
 
@@ -37,6 +50,7 @@ class Serving:
     latent_as_heads: bool | None = None  # MLA stored as full heads; None: as the engine does
     expands_latents: bool = False  # ik_llama.cpp's -mla 2 and 3: keys and values of all cells
     flash_attention: bool | None = None  # llama.cpp's -fa; None: the engine's default
+    context_of_all: bool = False  # max_model_tokens is llama.cpp's -c, for all slots together
     text_only: bool = False  # encoders for images and sound are not loaded
     pooling: bool = False  # an embedding or reward model: the output head is not loaded
     counts_cached: bool = False  # loading is measured by free memory (vLLM on AMD)
@@ -113,6 +127,11 @@ class Serving:
     def longest(self, model: ModelSpec) -> Tokens:
         """Return the longest sequence that the server accepts."""
         return model.max_context_tokens if self.max_model_tokens is None else self.max_model_tokens
+
+    def cells(self, model: ModelSpec) -> int:
+        """Return the tokens that all slots of llama.cpp have room for together."""
+        longest = self.longest(model)
+        return longest if self.context_of_all else longest * self.sequences
 
     def step_tokens(self, model: ModelSpec) -> Tokens:
         """Return the most tokens of one step: what an engine sizes its activations for.

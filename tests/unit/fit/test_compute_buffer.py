@@ -10,7 +10,7 @@ from memory_cases import served
 
 
 def llama_cpp(*, cells: int, micro_batch: int = 512, weights: str = "q4_k_m") -> Serving:
-    serving = served(by="llama.cpp", weights=weights, longest=cells)
+    serving = served(by="llama.cpp", weights=weights, longest=cells, sequences=1)
     return replace(serving, micro_batch_tokens=Tokens(micro_batch))
 
 
@@ -71,3 +71,14 @@ def test_a_matrix_on_the_host_is_multiplied_in_a_copy() -> None:
 
     assert buffer.value >= head + 4 * 512 * model.vocabulary
     assert buffer.low <= 248.54 * MIB <= buffer.high
+
+
+def test_cells_of_all_slots_are_looked_at() -> None:
+    model = resolve_model("llama-3.1-8b")
+    one = replace(llama_cpp(cells=8192), flash_attention=False)
+
+    four = replace(one, max_sequences=4)
+    together = replace(one, max_model_tokens=Tokens(32_768), context_of_all=True, max_sequences=4)
+
+    assert compute_buffer(model, four) == compute_buffer(model, together)
+    assert compute_buffer(model, four).value > compute_buffer(model, one).value

@@ -94,7 +94,8 @@ def test_compute_buffer_follows_the_micro_batch() -> None:
 
     for micro_batch, measured in ((512, 0.41), (2048, 1.633)):
         serving = replace(
-            served(by="llama.cpp", weights="mxfp4"), micro_batch_tokens=Tokens(micro_batch)
+            served(by="llama.cpp", weights="mxfp4", sequences=1),
+            micro_batch_tokens=Tokens(micro_batch),
         )
         peak = memory_needs(model, serving).activation
         assert peak.value == pytest.approx(measured * GIB, rel=0.05)
