@@ -10,24 +10,30 @@ is raised, as the class that its code names.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
+from io import BytesIO
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import IO, Final, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 from uuid import uuid4
 
 from caudal import __version__
+from caudal.documents.budget import BudgetDocument
 from caudal.documents.failure import ErrorBody
 from caudal.documents.fit import FitDocument
 from caudal.documents.gpus import GpuDocument
 from caudal.documents.health import HealthDocument, VersionDocument
+from caudal.documents.jobs import JobDocument
 from caudal.documents.models import ModelDocument, ModelListDocument
 from caudal.documents.offers import OfferDocument
+from caudal.documents.offers_history import HistoryDocument
 from caudal.documents.plan import PlanDocument
 from caudal.documents.reading import UnreadableDocumentError, read_document
+from caudal.documents.simulation import CapacityDocument, SimulateDocument
 from caudal.documents.values import Json
 from caudal.vocabulary.errors import CaudalError, InvalidInputError, UnavailableError
 
@@ -41,6 +47,10 @@ class ServerUnreachableError(UnavailableError):
     """No server of Caudal answers at this address."""
 
     code = "server-unreachable"
+
+
+def _quiet(_: JobDocument) -> None:
+    """Tell nobody of progress."""
 
 
 class Client:
@@ -191,6 +201,53 @@ class Client:
         """
         return self._post(PlanDocument, "/plan", {"model": model, **asked})
 
+    def budget(
+        self, model: str | None = None, **asked: Written | Sequence[str] | None
+    ) -> BudgetDocument:
+        """Return what a deployment will cost, what moves that, and what to do instead.
+
+        `asked` are the parameters of `/api/v1/budget`.
+        """
+        return self._post(BudgetDocument, "/budget", {"model": model, **asked})
+
+    def history(
+        self, gpu: str, *, region: Sequence[str] = (), term: Sequence[str] = ()
+    ) -> HistoryDocument:
+        """Return what a GPU has cost over time."""
+        asked = {"gpu": gpu, "region": region, "term": term}
+        return self._get(HistoryDocument, "/offers/history", asked)
+
+    def simulate(
+        self, scenario: Mapping[str, object], *, on_progress: Callable[[JobDocument], None] = _quiet
+    ) -> SimulateDocument:
+        """Run a scenario, which has the fields of a scenario file; wait for a long run's end."""
+        return read_document(SimulateDocument, self._run("/simulate", scenario, on_progress))
+
+    def capacity(
+        self, scenario: Mapping[str, object], *, on_progress: Callable[[JobDocument], None] = _quiet
+    ) -> CapacityDocument:
+        """Return the most that a scenario's deployment carries within its SLO."""
+        return read_document(CapacityDocument, self._run("/capacity", scenario, on_progress))
+
+    def _run(
+        self, path: str, scenario: Mapping[str, object], on_progress: Callable[[JobDocument], None]
+    ) -> dict[str, Json]:
+        """Return the document of a run; follow the events of its job where it becomes one.
+
+        Raises:
+            CaudalError: the run failed, or someone stopped it.
+        """
+        body = json.dumps(scenario, default=str).encode()
+        document = self._send(path, body, "application/json")
+        if document["command"] != "job":
+            return document
+        job = read_document(JobDocument, document)
+        with self._open(f"/jobs/{job.id}/events") as events:
+            for line in events:
+                if line.startswith(b"data: "):
+                    on_progress(read_document(JobDocument, _object(line.removeprefix(b"data: "))))
+        return self._send(f"/jobs/{job.id}/answer")
+
     def _get(
         self, kind: type[Document], path: str, asked: Mapping[str, object] | None = None
     ) -> Document:
@@ -204,18 +261,25 @@ class Client:
     def _send(
         self, path: str, body: bytes | None = None, content_type: str = ""
     ) -> dict[str, Json]:
+        with self._open(path, body, content_type) as response:
+            return _object(response.read())
+
+    @contextmanager
+    def _open(
+        self, path: str, body: bytes | None = None, content_type: str = ""
+    ) -> Iterator[IO[bytes]]:
         headers = {"User-Agent": f"caudal/{__version__}"}
         headers |= {"Content-Type": content_type} if body is not None else {}
         request = Request(self._base + path, body, headers)  # noqa: S310  # HTTP: see __init__
         try:
             with urlopen(request, timeout=self._timeout_s) as response:  # noqa: S310  # the same
-                return _object(response.read())
+                yield response
         except HTTPError as refusal:
             with refusal:
-                document = _object(refusal.read())
-            if len(document) > 1:  # an answer that says why there is none
-                return document
-            raise _error_of(document) from None
+                raw = refusal.read()
+            if len(_object(raw)) == 1:
+                raise _error_of(_object(raw)) from None
+            yield BytesIO(raw)  # an answer that says why there is none
         except (URLError, TimeoutError, ConnectionError) as problem:
             reason = getattr(problem, "reason", None) or problem
             raise ServerUnreachableError(

@@ -19,6 +19,7 @@ CALLS: Mapping[str, tuple[str, dict[str, object]]] = {
     "nothing fits": ("fit", {"model": "llama-3.1-70b", "gpu": ["L4:1"]}),
     "plan": ("plan", LOAD),
     "offers": ("offers", {"gpu": ["H100:8"], "region": ["us"], "top": 3}),
+    "budget": ("budget", {"model": "llama-3.1-8b", "tokens_per_day": "20M", "gpu": ["L4"]}),
     "unknown model": ("fit", {"model": "lama-3.1"}),
     "a path": ("fit", {"model": "/etc/passwd"}),
     "wrong unit": ("plan", LOAD | {"ttft_p95": "80GB"}),
@@ -50,7 +51,7 @@ def text_of(answer: CallToolResult) -> str:
 
 
 def test_the_tools_are_named_as_the_commands(session: Session) -> None:
-    assert {"fit", "plan", "offers"} <= set(session[0])
+    assert {"fit", "plan", "offers", "budget"} == set(session[0])
 
 
 def test_fit_says_where_the_memory_goes(session: Session) -> None:
@@ -75,6 +76,14 @@ def test_a_plan_has_prices_with_their_age_and_latencies_with_their_range(session
     assert float(row["usd_per_month"]) > 0
     assert row["price_age_days"] >= 0
     assert {"value", "low", "high", "basis"} == set(row["latencies_s"]["TTFT p95"])
+
+
+def test_a_budget_says_what_it_costs_and_what_moves_it(session: Session) -> None:
+    budget = json.loads(text_of(session[1]["budget"]))
+
+    assert float(budget["usd_per_month"]) > 100
+    assert budget["what_moves_it"]
+    assert budget["break_evens"]
 
 
 def test_offers_are_the_cheapest_first(session: Session) -> None:

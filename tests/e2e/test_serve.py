@@ -12,10 +12,18 @@ from pathlib import Path
 import pytest
 
 from caudal.client import Client, ServerUnreachableError
+from caudal.documents.jobs import JobDocument, JobState
 from caudal.vocabulary.errors import InvalidInputError, InvalidQuantityError, UnknownGpuError
 from documents import TODAY
 from model_files import LLAMA
 
+SCENARIO = {
+    "model": {"name": "llama-3.1-8b"},
+    "replica": {"gpu": "l4"},
+    "load": {"rate": "1/s", "input": 500, "output": 100},
+    "slo": {"ttft_p95": "2s"},
+    "run": {"requests": 2000},
+}
 CAUDAL = Path(sys.executable).parent / "caudal"
 
 
@@ -83,6 +91,21 @@ def test_an_uploaded_model_can_be_asked_about(client: Client, tmp_path: Path) ->
     name = client.upload(path).model.id
 
     assert client.fit(name, gpu=["L4"]).model.total_parameters == 8_030_261_248
+
+
+def test_money_and_load_arrive_as_values(client: Client) -> None:
+    seen: list[JobDocument] = []
+    budget = client.budget("llama-3.1-8b", tokens_per_day="20M", gpu=["L4"], currency="EUR")
+    short = client.simulate(SCENARIO)
+    long = client.simulate({**SCENARIO, "run": {"requests": 300_000}}, on_progress=seen.append)
+
+    assert budget.money.usd > 0
+    assert budget.money.other is not None
+    assert short.runs[0].requests == 2000
+    assert long.runs[0].requests == 300_000
+    assert seen[-1].state is JobState.DONE
+    assert client.capacity(SCENARIO).best is not None
+    assert client.history("l4", region=["us"]).observations > 0
 
 
 def test_what_has_no_answer_says_why(client: Client) -> None:

@@ -68,7 +68,7 @@ COMMANDS: Final = {
     "mcp": CommandEntry(
         "caudal.cli.mcp",
         "mcp_command",
-        "Offer fit, plan and offers as tools to an assistant (MCP).",
+        "Offer fit, plan, offers and budget as tools to an assistant.",
     ),
     "completion": CommandEntry(
         "caudal.cli.completion", "completion_command", "Print the completion script of SHELL."

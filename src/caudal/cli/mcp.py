@@ -14,14 +14,15 @@ from caudal.vocabulary.errors import MissingExtraError
     examples=(("claude mcp add caudal -- caudal mcp", "let an assistant use it"),),
     notes=(
         (
-            "Tools: fit, plan, offers. Nothing is changed and nothing fetched. Models are those "
-            "of the catalogue; --allow-local lets the assistant name paths of this machine."
+            "Over the Model Context Protocol on standard streams; tools: fit, plan, offers, "
+            "budget. Nothing is changed and nothing fetched. Models are those of the catalogue; "
+            "--allow-local lets the assistant name paths of this machine."
         ),
     ),
 )
 @click.option("--allow-local", is_flag=True, help="Models may be paths of this machine.")
 def mcp_command(*, allow_local: bool) -> None:
-    """Offer fit, plan and offers as tools to an assistant (MCP)."""
+    """Offer fit, plan, offers and budget as tools to an assistant."""
     if find_spec("mcp") is None:
         raise MissingExtraError(
             "caudal mcp needs the package mcp, which is not installed.",

@@ -3,6 +3,7 @@
 The documents of `--json` hold every term of every row; a context window should not.
 """
 
+from caudal.documents.budget import BudgetDocument
 from caudal.documents.fit import FitAnswer
 from caudal.documents.offers import OfferDocument
 from caudal.documents.plan import PlanAnswer
@@ -74,6 +75,25 @@ def offers_digest(document: OfferDocument) -> dict[str, Json]:
             }
             for item in document.offers
         ],
+        "notes": json_value(document.notes),
+    }
+
+
+def budget_digest(document: BudgetDocument) -> dict[str, Json]:
+    """Return the bill, what moves it, where other ways of paying break even, and the advice."""
+    return {
+        "model": document.model.id,
+        "deployment": _plan_row(document.row),
+        "usd_per_day": json_value(document.money.usd_per_day),
+        "usd_per_month": json_value(document.money.usd_per_month),
+        "usd_per_year": json_value(document.money.usd_per_year),
+        "utilisation_of_rented_hours": round(document.utilisation, 3),
+        "what_moves_it": document.tornado_sentence,
+        "redundancy": document.redundancy_sentence,
+        "break_evens": [even.sentence for even in document.break_evens],
+        "advice": [item.sentence for item in document.advice],
+        "assumptions": json_value(document.assumptions),
+        "not_known": json_value(document.not_known),
         "notes": json_value(document.notes),
     }
 

@@ -1,7 +1,8 @@
-"""The MCP server: fit, plan and offers as tools, over the protocol's official SDK."""
+"""The MCP server: fit, plan, offers and budget as tools, over the protocol's official SDK."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from typing import Annotated, Final, TypeVar
 
@@ -11,18 +12,22 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from caudal import __version__
+from caudal.documents.budget import BudgetAsked, answer_budget
 from caudal.documents.clock import today
 from caudal.documents.fit import FitAsked, answer_fit_question
 from caudal.documents.offers import find_offers, offer_query
 from caudal.documents.plan import PlanAsked, answer_plan, stated_objectives, stated_wishes
 from caudal.documents.served_models import ServedModels
+from caudal.documents.use import parse_number, stated_use
 from caudal.documents.values import Json
 from caudal.documents.written import parse_monthly_budget
-from caudal.mcp.digest import fit_digest, offers_digest, plan_digest
-from caudal.offers.bundled import bundled_offers
+from caudal.mcp.digest import budget_digest, fit_digest, offers_digest, plan_digest
+from caudal.offers.known import known_offers
 from caudal.plan.question import Traffic
+from caudal.traffic.slo import Objective
 from caudal.vocabulary.errors import CaudalError
 from caudal.vocabulary.quantities import (
+    parse_bytes,
     parse_count,
     parse_duration,
     parse_rate,
@@ -117,12 +122,7 @@ class Tools:
                     tokens_per_day=_read(parse_count, tokens_per_day, "tokens_per_day"),
                     batch=batch,
                 ),
-                objectives=stated_objectives(
-                    {
-                        "ttft_p95": _read(parse_duration, ttft_p95, "ttft_p95"),
-                        "tpot_p95": _read(parse_duration, tpot_p95, "tpot_p95"),
-                    }
-                ),
+                objectives=_objectives(ttft_p95=ttft_p95, tpot_p95=tpot_p95),
                 wishes=stated_wishes(
                     gpus=gpu or (),
                     precisions=() if precision is None else (precision,),
@@ -131,7 +131,54 @@ class Tools:
                 ),
                 query=offer_query(regions=tuple(region or ()), terms=tuple(term or ())),
             )
-            return plan_digest(answer_plan(asked, book=bundled_offers(today=day), today=day))
+            return plan_digest(answer_plan(asked, book=known_offers(today=day), today=day))
+
+    def budget(
+        self,
+        *,
+        model: Model,
+        rate: Annotated[str | None, Field(description="Requests: 5/s, 300/min.")] = None,
+        tokens_per_day: Annotated[str | None, Field(description="In and out: 50M.")] = None,
+        input_tokens: Annotated[str | None, Field(description="A request's mean: 2k.")] = None,
+        output_tokens: Annotated[str | None, Field(description="A request's mean: 300.")] = None,
+        ttft_p95: Annotated[str | None, Field(description="Time to first token: 1s.")] = None,
+        tpot_p95: Annotated[str | None, Field(description="Time per token: 50ms.")] = None,
+        gpu: Gpus = None,
+        precision: Precision = None,
+        region: Regions = None,
+        term: Terms = None,
+        hours_per_day: Annotated[str | None, Field(description="That it serves: 10.")] = None,
+        days: Annotated[str | None, Field(description="It is needed for: 7.")] = None,
+        data_out: Annotated[str | None, Field(description="In that time: 500GB.")] = None,
+    ) -> dict[str, Json]:
+        """Turn a model and its traffic into money: the bill, break-evens, and when not to rent.
+
+        State the load in one way: rate or tokens_per_day.
+        """
+        day = self._clock()
+        with _told():
+            stated = stated_wishes(
+                gpus=gpu or (), precisions=() if precision is None else (precision,)
+            )
+            use = stated_use(
+                hours_per_day=_read(parse_number, hours_per_day),
+                days=_read(parse_number, days),
+                data_out=_read(parse_bytes, data_out, "data_out"),
+            )
+            asked = BudgetAsked(
+                model=self._models.named(model),
+                traffic=Traffic(
+                    input_tokens=_read(parse_tokens, input_tokens, "input_tokens"),
+                    output_tokens=_read(parse_tokens, output_tokens, "output_tokens"),
+                    rate=_read(parse_rate, rate, "rate"),
+                    tokens_per_day=_read(parse_count, tokens_per_day, "tokens_per_day"),
+                ),
+                objectives=_objectives(ttft_p95=ttft_p95, tpot_p95=tpot_p95),
+                wishes=replace(stated, use=use),
+                query=offer_query(regions=tuple(region or ()), terms=tuple(term or ())),
+            )
+            _, document = answer_budget(asked, book=known_offers(today=day), today=day)
+            return budget_digest(document)
 
     def offers(
         self,
@@ -151,7 +198,7 @@ class Tools:
                 terms=tuple(term or ()),
                 max_gpu_price=_read(parse_usd_per_hour, max_gpu_price, "max_gpu_price"),
             )
-            book = bundled_offers(today=self._clock())
+            book = known_offers(today=self._clock())
             return offers_digest(find_offers(gpu or (), query, book=book, top=top))
 
 
@@ -159,7 +206,7 @@ def create_server(*, allow_local: bool = False, clock: Callable[[], date] = toda
     """Return the server; `run()` speaks over standard input and output."""
     server = MCPServer("caudal", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
     tools = Tools(allow_local=allow_local, clock=clock)
-    for tool in (tools.fit, tools.plan, tools.offers):
+    for tool in (tools.fit, tools.plan, tools.offers, tools.budget):
         server.tool(annotations=READS_ONLY)(tool)
     return server
 
@@ -173,5 +220,16 @@ def _told() -> Iterator[None]:
         raise ToolError(f"{error.problem} {error.remedy} [{error.code}]") from None
 
 
-def _read(parse: Callable[..., Parsed], text: str | None, name: str) -> Parsed | None:
-    return None if text is None else parse(text, name=name)
+def _objectives(*, ttft_p95: str | None, tpot_p95: str | None) -> tuple[Objective, ...]:
+    bounds = {
+        "ttft_p95": _read(parse_duration, ttft_p95, "ttft_p95"),
+        "tpot_p95": _read(parse_duration, tpot_p95, "tpot_p95"),
+    }
+    return stated_objectives(bounds)
+
+
+def _read(parse: Callable[..., Parsed], text: str | None, name: str = "") -> Parsed | None:
+    """Return what was written; `name` opens the message of the vocabulary's own parsers."""
+    if text is None:
+        return None
+    return parse(text, name=name) if name else parse(text)
