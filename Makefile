@@ -11,10 +11,10 @@ SOURCES := src tests scripts
 # Cores that pytest may use; two is what the continuous integration has.
 JOBS ?= 2
 
-.PHONY: help setup plan test check lint types imports pytest bench fuzz schemathesis load docs examples accuracy calibrate hooks clean
+.PHONY: help setup plan test check lint types imports pytest bench bench-simulate fuzz schemathesis load docs examples accuracy calibrate hooks clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 $(VENV)/runtime.stamp: pyproject.toml requirements/runtime.txt hatch_build.py $(wildcard src/caudal/simulate/engine/*)
 	@$(PYTHON) -c 'import sys; sys.exit("Caudal needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12 …") if sys.version_info < (3, 11) else None'
@@ -65,6 +65,9 @@ schemathesis: $(VENV)/dev.stamp  ## try the HTTP API against its own description
 
 load: $(VENV)/dev.stamp  ## load a server: cached facts, fits, idle streams, memory over 50,000 requests
 	@$(BIN)/python scripts/load.py
+
+bench-simulate: $(VENV)/dev.stamp  ## time the simulator from 10^4 to 10^7 requests
+	@$(BIN)/python scripts/bench_simulate.py
 
 docs: $(VENV)/dev.stamp  ## regenerate the reference pages from the code
 	@$(BIN)/python scripts/reference.py

@@ -15,7 +15,8 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCE = "src/caudal/simulate/engine/engine.c"
-LIBRARY = "src/caudal/simulate/_engine.so"
+# No ending of an extension module: it is none, and what walks packages would try to import it.
+LIBRARY = "src/caudal/simulate/_engine.bin"
 # -ffp-contract=off: the same sums on every processor.
 FLAGS = ("-O2", "-std=gnu11", "-ffp-contract=off", "-shared", "-fPIC")
 
@@ -32,7 +33,7 @@ class EngineBuildHook(BuildHookInterface):
             return
         if version == "editable":  # the library lies in the source tree, where it is looked for
             return
-        build_data["force_include"][str(root / LIBRARY)] = "caudal/simulate/_engine.so"
+        build_data["force_include"][str(root / LIBRARY)] = "caudal/simulate/_engine.bin"
         build_data["pure_python"] = False
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"] = f"py3-none-{platform}"

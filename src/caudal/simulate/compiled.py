@@ -21,7 +21,7 @@ from caudal.traffic.records import RECORD
 from caudal.traffic.requests import RequestTable
 
 _DONE, _MORE_ROWS, _STUCK, _TOO_LONG, _NO_MEMORY = range(5)
-_LIBRARY: Final = "_engine.so"
+_LIBRARY: Final = "_engine.bin"
 _I64, _PTR, _F64 = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 
 

@@ -95,7 +95,7 @@ class Judge:
         slo: Slo,
         percentiles: Iterable[float] = PERCENTILES,
         warm_up: float = 0.1,
-        exact: int = 2_000_000,
+        exact: int = 200_000,
     ) -> None:
         self._first = int(expected * warm_up)
         self._expected = max(expected - self._first, 1)
