@@ -11,7 +11,7 @@ SOURCES := src tests scripts
 # Cores that pytest may use; two is what the continuous integration has.
 JOBS ?= 2
 
-.PHONY: help setup plan test check lint types imports pytest bench bench-simulate fuzz schemathesis load docs examples accuracy calibrate hooks clean
+.PHONY: help setup plan test check lint types imports pytest bench bench-offers bench-simulate fuzz schemathesis load docs examples accuracy calibrate hooks clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -56,6 +56,9 @@ pytest: $(VENV)/dev.stamp  ## the tests, with branch coverage of the pure rooms
 
 bench: $(VENV)/dev.stamp  ## time whole commands against an empty Python
 	@$(BIN)/python scripts/bench.py
+
+bench-offers: $(VENV)/dev.stamp  ## time loading and querying offers, from 10³ to 10⁶
+	@$(BIN)/python scripts/bench_offers.py
 
 fuzz: $(VENV)/dev.stamp  ## feed 120,000 broken inputs to every reader
 	@$(BIN)/python scripts/fuzz.py

@@ -179,6 +179,6 @@ def _lines(imported: ImportedFile) -> Iterator[str]:
         yield f"{imported.ignored:,} rows sell no GPU, or say the same again."
     yield from imported.notes
     for row in imported.set_aside[:_SHOWN]:
-        yield f"  {row.where}: {row.what}: {row.reason}"
+        yield f"- {row.where}: {row.what}: {row.reason}"
     if len(imported.set_aside) > _SHOWN:
-        yield f"  … and {len(imported.set_aside) - _SHOWN:,} more (--json lists all)."
+        yield f"- … and {len(imported.set_aside) - _SHOWN:,} more (--json lists all)."

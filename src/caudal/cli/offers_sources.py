@@ -293,7 +293,7 @@ def _footnotes(book: OfferBook, *, database: str) -> Iterator[str]:
     for item in islice(sorted(found, key=lambda one: -abs(one.percent)), _MOST):
         offer = item.offer
         yield (
-            f"  {offer.provider} {offer.instance} {offer.region} {offer.term}: "
+            f"- {offer.provider} {offer.instance} {offer.region} {offer.term}: "
             f"${cents(offer.price_usd_per_gpu_hour)} ({item.source}, {offer.observed_on}), "
             f"${cents(item.other_usd_per_gpu_hour)} ({item.other_source}, "
             f"{item.other_observed_on}), {item.percent:+.0f} %"

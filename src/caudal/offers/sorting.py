@@ -23,6 +23,7 @@ class UnknownFieldError(UnknownNameError):
 
 
 SORT_FIELDS: Final[Mapping[str, Callable[[OfferBook], Floats]]] = {
+    "price": lambda book: book.number("price_usd_per_gpu_hour"),
     "usd_per_gpu_hour": lambda book: book.number("price_usd_per_gpu_hour"),
     "usd_per_hour": lambda book: book.derived("usd_per_hour"),
     "gpu_count": lambda book: book.number("gpu_count"),

@@ -169,12 +169,12 @@ def read_list(
         read_on=today,
         age_limits=chosen.age_limits,
     )
-    dated = () if wanted.observed_on else (f"Prices dated {seen}, the day of the file.",)
+    dated = f"Rows without a day of their own are dated {seen}, the day of the file."
     return batch_of_rows(
         chosen.rows(file.text, Reading(file.name, provider)),
         origin=origin,
         facts=facts,
-        notes=_notes(file, dated),
+        notes=_notes(file, () if wanted.observed_on else (dated,)),
     )
 
 

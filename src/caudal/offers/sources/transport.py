@@ -44,12 +44,13 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(  # noqa: PLR0917 - the library calls it so
         self,
         req: urllib.request.Request,
-        fp: IO[bytes],  # noqa: ARG002
+        fp: IO[bytes],
         code: int,
         msg: str,  # noqa: ARG002
         headers: HTTPMessage,  # noqa: ARG002
         newurl: str,  # noqa: ARG002
     ) -> None:
+        fp.close()
         host = urlsplit(req.full_url).netloc
         raise SourceUnavailableError(
             f"{host} sends us elsewhere (HTTP {code}), which is not followed.",
@@ -82,6 +83,7 @@ def fetch(request: Request, *, timeout_s: Seconds) -> str:
         with opener.open(asked, timeout=timeout_s) as reply:
             return _read(reply, host=parts.netloc, deadline=deadline)
     except urllib.error.HTTPError as refused:
+        refused.close()
         meaning = _MEANINGS.get(refused.code, "it is in trouble" if refused.code >= 500 else "")
         raise _unavailable(parts.netloc, f"HTTP {refused.code} {meaning}".strip()) from None
     except (TimeoutError, urllib.error.URLError, HTTPException, OSError) as broken:
