@@ -34,6 +34,8 @@ __all__ = [
 
 # What is tried where nobody says how many GPUs: the sizes of one node.
 USUAL_COUNTS = (1, 2, 4, 8)
+# What would help is worked out for so many rows at most: no person reads more. Chosen.
+_MOST_DETAILED = 32
 # Engines whose memory grows with the slots they are started with, not with those in use.
 _SLOTTED_ENGINES = frozenset({"llama.cpp", "ollama"})
 
@@ -94,17 +96,20 @@ def answer_fit(question: FitQuestion) -> FitReport:
         )
         if problem is not None:
             raise problem.error()
-    rows = [_row(question, cards) for cards in question.machines]
-    rows += [row for gpu in question.gpus for row in _rows_of(question, gpu)]
-    return FitReport(question=question, rows=tuple(rows), assumptions=_assumptions(question))
+    sets = [*question.machines, *(cards for gpu in question.gpus for cards in _sets(question, gpu))]
+    layouts: dict[int, tuple[Layout, ...]] = {}
+    detailed = len(sets) <= _MOST_DETAILED
+    rows = tuple(_row(question, cards, layouts, detailed=detailed) for cards in sets)
+    return FitReport(question=question, rows=rows, assumptions=_assumptions(question))
 
 
-def _rows_of(question: FitQuestion, gpu: GpuSpec) -> Iterator[FitRow]:
+def _sets(question: FitQuestion, gpu: GpuSpec) -> Iterator[tuple[GpuSpec, ...]]:
+    """Yield the numbers of one card that are to be tried."""
     counts = question.counts or (USUAL_COUNTS[:1] if gpu.mig_profile else USUAL_COUNTS)
     if question.layout is not None:
         counts = (question.layout.gpus,)
     for gpus in counts:
-        yield _row(question, (gpu,) * gpus)
+        yield (gpu,) * gpus
 
 
 def _support(question: FitQuestion, gpu: GpuSpec) -> SupportAnswer:
@@ -114,15 +119,21 @@ def _support(question: FitQuestion, gpu: GpuSpec) -> SupportAnswer:
     return weights if kept.runs or not weights.runs else kept
 
 
-def _row(question: FitQuestion, cards: tuple[GpuSpec, ...]) -> FitRow:
+def _row(
+    question: FitQuestion,
+    cards: tuple[GpuSpec, ...],
+    layouts: dict[int, tuple[Layout, ...]],
+    *,
+    detailed: bool,
+) -> FitRow:
     answers = [_support(question, gpu) for gpu in dict.fromkeys(cards)]
     support = next((answer for answer in answers if not answer.runs), answers[0])
-    layout, problem = _layout(question, cards)
+    layout, problem = _layout(question, cards, layouts)
     if layout is None:
         return _titled(cards, verdict=Verdict.DOES_NOT_FIT, reason=problem, support=support)
     serving = _serving(question, layout)
     part = _placed if question.engine.splits_by_layer else _sharded
-    found = part(question, cards, serving)
+    found = part(question, cards, serving, detailed=detailed)
     refused = support.support is Support.UNSUPPORTED
     verdict = Verdict.DOES_NOT_FIT if refused else found.verdict
     return replace(
@@ -137,7 +148,9 @@ def _row(question: FitQuestion, cards: tuple[GpuSpec, ...]) -> FitRow:
     )
 
 
-def _layout(question: FitQuestion, cards: tuple[GpuSpec, ...]) -> tuple[Layout | None, str]:
+def _layout(
+    question: FitQuestion, cards: tuple[GpuSpec, ...], layouts: dict[int, tuple[Layout, ...]]
+) -> tuple[Layout | None, str]:
     """Return the layout asked for or the widest legal one, and why there is none."""
     gpus = len(cards)
     if question.layout is not None and question.layout.gpus == gpus:
@@ -148,7 +161,11 @@ def _layout(question: FitQuestion, cards: tuple[GpuSpec, ...]) -> tuple[Layout |
         )
         assert problem is not None, "joined slices are never legal"
         return None, problem.problem
-    found = legal_layouts(question.model, question.weight_format, gpus=gpus, engine=question.engine)
+    if gpus not in layouts:
+        layouts[gpus] = legal_layouts(
+            question.model, question.weight_format, gpus=gpus, engine=question.engine
+        )
+    found = layouts[gpus]
     if found:
         return found[0], ""
     return None, f"no layout over {gpus} GPUs is legal in {question.weight_format.name}"
@@ -172,23 +189,27 @@ def _titled(
     )
 
 
-def _sharded(question: FitQuestion, cards: tuple[GpuSpec, ...], serving: Serving) -> FitRow:
+def _sharded(
+    question: FitQuestion, cards: tuple[GpuSpec, ...], serving: Serving, *, detailed: bool
+) -> FitRow:
     """Return the row of an engine that takes the same of every card: the smallest decides."""
     gpu = min(cards, key=visible_bytes)
     budget = _budget(question, gpu, serving)
     unbounded = replace(serving, max_model_tokens=question.model.max_context_tokens)
     whole = _budget(question, gpu, unbounded)
     row = _titled(cards, verdict=budget.verdict, reason="", support=_support(question, gpu))
-    fits = budget.verdict is Verdict.FITS
+    wanted = detailed and budget.verdict is not Verdict.FITS
     return replace(
         row,
         memory=memory_of(budget, longest=whole.longest_context),
-        mends=() if fits else _mends(question, gpu, serving),
+        mends=_mends(question, gpu, serving) if wanted else (),
         frontier=frontier(whole.needs, whole.kv_pool_bytes.low) if question.frontier else (),
     )
 
 
-def _placed(question: FitQuestion, cards: tuple[GpuSpec, ...], serving: Serving) -> FitRow:
+def _placed(
+    question: FitQuestion, cards: tuple[GpuSpec, ...], serving: Serving, *, detailed: bool
+) -> FitRow:
     """Return the row of an engine that splits by layers: every card counts for itself."""
     load = Load(
         model=question.model,
@@ -202,11 +223,12 @@ def _placed(question: FitQuestion, cards: tuple[GpuSpec, ...], serving: Serving)
     verdict = load.verdict()
     row = _titled(cards, verdict=verdict, reason="", support=_support(question, cards[0]))
     placement = placement_of(load)
+    wanted = detailed and verdict is not Verdict.FITS
     return replace(
         row,
         memory=placed_memory(load),
         placement=placement,
-        mends=() if verdict is Verdict.FITS else placed_mends(load, placement),
+        mends=placed_mends(load, placement) if wanted else (),
         frontier=placed_frontier(load) if question.frontier else (),
     )
 
