@@ -85,6 +85,7 @@ class EngineSpec:
     context_shared: bool = False  # the context setting is a total over all slots
     slots_share_context: bool = False  # one unified cache: a slot may use all of it
     supports_expert_parallel: bool = False
+    wants_share_free: bool = False  # no start where less is free than the fraction claims
     input_on_host: bool = False  # token embeddings are looked up in main memory
     flash_attention: bool = True  # False: scores of all pairs of tokens are held in memory
     splits_by_layer: bool = False  # several GPUs hold consecutive layers, of any number

@@ -179,6 +179,7 @@ def _spec(name: str, row: Mapping[str, object]) -> EngineSpec:
         context_shared=row.get("context_shared", False) is True,
         slots_share_context=row.get("slots_share_context", False) is True,
         supports_expert_parallel=row.get("expert_parallel", False) is True,
+        wants_share_free=row.get("wants_share_free", False) is True,
         input_on_host=row.get("input_on_host", False) is True,
         flash_attention=row.get("flash_attention", True) is True,
         splits_by_layer=row.get("splits_by_layer", False) is True,

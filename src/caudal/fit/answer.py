@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import floor
 
 from caudal.facts.engine import EngineSpec
 from caudal.facts.gpu import GpuSpec
@@ -140,7 +141,7 @@ def _row(
         found,
         layout=layout,
         verdict=verdict,
-        reason=support.reason if not support.runs else "",
+        reason=found.reason if support.runs else support.reason,
         support=support,
         mends=() if refused else found.mends,
         notes=tuple(_notes(cards, layout)),
@@ -194,16 +195,39 @@ def _sharded(
 ) -> FitRow:
     """Return the row of an engine that takes the same of every card: the smallest decides."""
     gpu = min(cards, key=visible_bytes)
+    serving, refusal = _within_free(question, gpu, serving)
     budget = _budget(question, gpu, serving)
     unbounded = replace(serving, max_model_tokens=question.model.max_context_tokens)
     whole = _budget(question, gpu, unbounded)
-    row = _titled(cards, verdict=budget.verdict, reason="", support=_support(question, gpu))
-    wanted = detailed and budget.verdict is not Verdict.FITS
+    verdict = Verdict.DOES_NOT_FIT if refusal else budget.verdict
+    row = _titled(cards, verdict=verdict, reason=refusal, support=_support(question, gpu))
+    wanted = detailed and verdict is not Verdict.FITS
     return replace(
         row,
         memory=memory_of(budget, longest=whole.longest_context),
         mends=_mends(question, gpu, serving) if wanted else (),
         frontier=frontier(whole.needs, whole.kv_pool_bytes.low) if question.frontier else (),
+    )
+
+
+def _within_free(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> tuple[Serving, str]:
+    """Return the serving with a share that the free memory covers, and why it won't start.
+
+    Newer vLLM refuses to start where less is free than its share of the total. A share that the
+    user gave is kept, the default lowered to what is free, in hundredths.
+    """
+    free, share = question.free_bytes, serving.on(gpu).fraction
+    if free is None or share is None or not question.engine.wants_share_free:
+        return serving, ""
+    total = visible_bytes(gpu)
+    if share * total <= free:
+        return serving, ""
+    covered = floor(100 * free / total) / 100
+    if question.knobs.memory_fraction is None and covered > 0:
+        return replace(serving, memory_fraction=covered), ""
+    return serving, (
+        f"{question.engine.title} does not start: {format_bytes_gib(free)} are free, and "
+        f"{share:.0%} of {format_bytes_gib(total)} is more; use at most {covered:.0%}"
     )
 
 
@@ -295,9 +319,11 @@ def _mends(question: FitQuestion, gpu: GpuSpec, serving: Serving) -> tuple[FitMe
 
 
 def _flags(question: FitQuestion, cards: tuple[GpuSpec, ...], serving: Serving) -> tuple[str, ...]:
+    smallest = min(cards, key=visible_bytes)
+    serving, _ = _within_free(question, smallest, serving)
     return engine_flags(
         question.model,
-        serving.on(min(cards, key=visible_bytes)),
+        serving.on(smallest),
         context_tokens=question.context_tokens,
         concurrency=question.concurrency,
         offload=question.offload,

@@ -6,6 +6,7 @@ from caudal.documents.fit import FitAnswer, FitAsked, answer_fit_question, split
 from caudal.facts.models import resolve_model
 from caudal.fit.budget import Verdict
 from caudal.fit.placement import Offload
+from caudal.fit.serving import Knobs
 from caudal.vocabulary.errors import ContradictoryOptionsError, InvalidLayoutError
 from caudal.vocabulary.units import GIB, Bytes, Tokens
 
@@ -158,3 +159,45 @@ def test_the_document_names_what_every_card_holds() -> None:
     assert placement is not None
     assert sum(card.layers for card in placement.cards) + 1 == placement.all_layers
     assert placement.host_bytes.value > 0
+
+
+def test_a_share_is_lowered_to_what_is_free() -> None:
+    # 21.3 of 23.6 GiB are free; vLLM would refuse to start with 92 % of the total
+    row = ask("llama-3.1-8b", "RTX 4090:1", free=Bytes(round(21.3 * GIB))).report.rows[0]
+
+    assert "--gpu-memory-utilization 0.9" in row.flags
+    assert Verdict.FITS is row.verdict
+
+
+def test_a_share_that_was_asked_for_is_refused_where_less_is_free() -> None:
+    row = ask(
+        "llama-3.1-8b",
+        "RTX 4090:1",
+        free=Bytes(round(21.3 * GIB)),
+        knobs=Knobs(memory_fraction=0.95),
+    ).report.rows[0]
+
+    assert Verdict.DOES_NOT_FIT is row.verdict
+    assert "use at most 90%" in row.reason
+
+
+def test_the_first_engine_of_vllm_takes_what_is_free() -> None:
+    row = ask(
+        "llama-3.1-8b", "RTX 4090:1", engine="vllm 0.6", free=Bytes(round(21.3 * GIB))
+    ).report.rows[0]
+
+    assert "" == row.reason
+    assert row.memory is not None
+    assert 0.9 == row.memory.memory_fraction
+
+
+def test_knobs_are_the_engines_own() -> None:
+    row = ask(
+        "llama-3.1-8b",
+        "RTX 4090:1",
+        knobs=Knobs(memory_fraction=0.8, max_batched_tokens=Tokens(1024), max_sequences=16),
+    ).report.rows[0]
+
+    assert row.memory is not None
+    assert 0.8 == row.memory.memory_fraction
+    assert "--max-num-batched-tokens 1024" in row.flags
