@@ -41,11 +41,13 @@ class Connection:
 
     async def get(self, path: str) -> tuple[int, int]:
         """Return status and body bytes of one request."""
-        if self._streams is None:
-            self._streams = await asyncio.open_connection(self._host, self._port)
-        reader, writer = self._streams
-        writer.write(f"GET {path} HTTP/1.1\r\nHost: {self._host}\r\n\r\n".encode())
-        status = int((await reader.readline()).split()[1])
+        first = await self._first_line(path)
+        if not first:  # the server has closed a connection that was idle
+            self._streams = None
+            first = await self._first_line(path)
+        assert self._streams is not None, "the first line came over it"
+        reader, _ = self._streams
+        status = int(first.split()[1])
         size = 0
         while (line := await reader.readline()) not in {b"\r\n", b""}:
             name, _, value = line.partition(b":")
@@ -54,10 +56,12 @@ class Connection:
         await reader.readexactly(size)
         return status, size
 
-    def close(self) -> None:
-        """Close the connection."""
-        if self._streams is not None:
-            self._streams[1].close()
+    async def _first_line(self, path: str) -> bytes:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self._host, self._port)
+        reader, writer = self._streams
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: {self._host}\r\n\r\n".encode())
+        return await reader.readline()
 
 
 def fit_paths() -> Iterator[str]:

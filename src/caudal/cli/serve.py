@@ -64,6 +64,7 @@ def parse_rate_limit(text: str) -> RequestsPerSecond | None:
     "--name", "names", multiple=True, metavar="HOST", help="Name it is called by; repeatable."
 )
 @database_option
+@click.option("--hub", "ask_hub", is_flag=True, help="Look ids up that are not in the catalogue.")
 @click.option("--allow-local", is_flag=True, help="Models may be paths of this machine.")
 @click.option(
     "--rate-limit",
@@ -81,6 +82,7 @@ def serve_command(
     port: int,
     names: tuple[str, ...],
     database: str | None,
+    ask_hub: bool,
     allow_local: bool,
     rate_limit: RequestsPerSecond | None,
     cors: tuple[str, ...],
@@ -94,6 +96,7 @@ def serve_command(
         host=host,
         port=listener.getsockname()[1],
         database=database,
+        ask_hub=ask_hub,
         allow_local=allow_local,
         rate_per_client=rate_limit,
         cors_origins=tuple(_origin(text) for text in cors),

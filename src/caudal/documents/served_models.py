@@ -1,7 +1,7 @@
 """Which model a request means: of the catalogue, uploaded before, or of this machine if allowed.
 
-A hub id is a name, never an address: nothing is fetched for a request, and without --allow-local
-no path is looked at, be it by name or in a cache of downloads.
+A hub id is a name, never an address. Without --hub nothing is fetched for a request, without
+--allow-local no path is looked at; with --hub only ids of the hub's own form are asked of the hub.
 """
 
 from collections import OrderedDict
@@ -9,7 +9,8 @@ from threading import Lock
 from typing import Final
 
 from caudal.facts.model import ModelSpec
-from caudal.facts.models import model_catalogue, resolve_model
+from caudal.facts.models import hub_model, model_catalogue, resolve_model
+from caudal.facts.readers.hub_cache import is_hub_id
 from caudal.facts.readers.upload import UPLOADED
 from caudal.vocabulary.errors import UnknownModelError
 
@@ -19,8 +20,9 @@ UPLOADS_KEPT: Final = 256  # chosen: a model is some kB; the ones not asked for 
 class ServedModels:
     """Names → models, as far as a stranger's request may reach."""
 
-    def __init__(self, *, allow_local: bool) -> None:
+    def __init__(self, *, allow_local: bool, ask_hub: bool = False) -> None:
         self._allow_local = allow_local
+        self._ask_hub = ask_hub
         self._uploads: OrderedDict[str, ModelSpec] = OrderedDict()
         self._lock = Lock()  # requests are answered in several threads
         self._asked = 0
@@ -57,7 +59,9 @@ class ServedModels:
         if entry is not None:
             return catalogue.load(entry.id)
         if self._allow_local:
-            return resolve_model(wanted)
+            return resolve_model(wanted, online=self._ask_hub)
+        if self._ask_hub and is_hub_id(wanted):
+            return hub_model(wanted)
         raise UnknownModelError(
             wanted,
             known=[known.short_name for known in catalogue.entries],

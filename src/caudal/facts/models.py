@@ -38,7 +38,14 @@ from caudal.vocabulary.errors import (
 )
 from caudal.vocabulary.units import Tokens
 
-__all__ = ["ModelCatalogue", "ModelEntry", "assumed_model", "model_catalogue", "resolve_model"]
+__all__ = [
+    "ModelCatalogue",
+    "ModelEntry",
+    "assumed_model",
+    "hub_model",
+    "model_catalogue",
+    "resolve_model",
+]
 
 # Chosen: 1.58-bit weights take 0.2 bytes a parameter, 32-bit ones with MTP layers up to 4.6.
 _BYTES_PER_PARAMETER: Final = (0.15, 5.0)
@@ -176,6 +183,28 @@ def resolve_model(text: str, *, online: bool = False) -> ModelSpec:
         hint="List all with: caudal models. A folder with a config.json is named as ./folder; "
         "if only the size is known, use --params 13B.",
     )
+
+
+def hub_model(hub_id: str) -> ModelSpec:
+    """Return the model of a hub id, from the hub client's cache or the hub; never from a path.
+
+    For servers that strangers ask: `resolve_model` would look at a folder of that name first.
+
+    Raises:
+        UnknownModelError: it is no hub id.
+        ModelNotDownloadedError: the hub does not have it, or may not be asked.
+        InvalidModelFileError, UnavailableError, UnsupportedModelError: see the readers.
+    """
+    if not is_hub_id(hub_id):
+        raise UnknownModelError(hub_id, known=(), hint="A hub id is organisation/name.")
+    snapshot = cached_snapshot(hub_id)
+    if snapshot is None and may_ask_hub():
+        from caudal.facts.readers.hub_fetch import fetch_metadata  # noqa: PLC0415 - 20 ms, seldom
+
+        snapshot = fetch_metadata(hub_id)
+    if snapshot is None:
+        raise _not_downloaded(hub_id, model_catalogue().nearest(hub_id))
+    return _from_disk(snapshot, name=hub_id)
 
 
 def _from_disk(path: Path, *, name: str) -> ModelSpec:

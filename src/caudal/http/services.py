@@ -43,7 +43,7 @@ class Services:
                 most_waiting=settings.most_waiting,
                 most_seconds=settings.most_seconds,
             ),
-            models=ServedModels(allow_local=settings.allow_local),
+            models=ServedModels(allow_local=settings.allow_local, ask_hub=settings.ask_hub),
             clock=clock,
         )
 

@@ -22,6 +22,7 @@ class ServerSettings:
     port: int = PORT
     database: str | None = None  # where imported offers are kept; None: only what is bundled
     allow_local: bool = False  # whether a model may be named by a path of this machine
+    ask_hub: bool = False  # whether ids that are not in the catalogue are asked of the hub
     rate_per_client: RequestsPerSecond | None = USUAL_RATE  # None: no limit
     cors_origins: tuple[str, ...] = ()  # origins whose scripts may read the API
     host_names: tuple[str, ...] = LOOPBACK  # names a request may call us by; empty: any

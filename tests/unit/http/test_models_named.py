@@ -17,8 +17,10 @@ UPLOADS = "/api/v1/models/uploads"
 CONFIG = json.dumps(LLAMA).encode()
 
 
-def client_that(*, allow_local: bool) -> TestClient:
-    settings = ServerSettings(host_names=(), rate_per_client=None, allow_local=allow_local)
+def client_that(*, allow_local: bool = False, ask_hub: bool = False) -> TestClient:
+    settings = ServerSettings(
+        host_names=(), rate_per_client=None, allow_local=allow_local, ask_hub=ask_hub
+    )
     app = create_app(settings, clock=lambda: date(2026, 11, 30))
     return TestClient(app, raise_server_exceptions=False)
 
@@ -175,3 +177,29 @@ def test_an_upload_that_was_dropped_is_to_be_sent_again(client: TestClient) -> N
 
     assert answer.status_code == 404
     assert "upload it again" in answer.json()["error"]["remedy"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["http://127.0.0.1/x", "a/b/c", "../x", "evil.example:80/x", "src/caudal/", "/etc/hosts"],
+)
+def test_only_what_has_the_form_of_a_hub_id_is_asked_of_the_hub(name: str) -> None:
+    answer = client_that(ask_hub=True).post("/api/v1/fit", json={"model": name})
+
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "unknown-model"
+
+
+def test_a_hub_id_is_never_a_folder_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "org" / "name").mkdir(parents=True)
+    (tmp_path / "org" / "name" / "config.json").write_bytes(CONFIG)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+
+    answer = client_that(ask_hub=True).post("/api/v1/fit", json={"model": "org/name"})
+
+    assert answer.status_code == 503
+    assert answer.json()["error"]["code"] == "model-not-downloaded"
