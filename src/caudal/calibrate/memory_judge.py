@@ -22,7 +22,8 @@
   the fraction it printed; where it printed none, in the pool that it printed, and failing
   that with the engine's default. SGLang and TensorRT-LLM start with less than the longest
   prompt, so there it is a request of the tokens that they hold. A success whose max_model_len
-  isn't known is not judged. "Uncertain" is neither a fit nor a refusal.
+  isn't known is not judged. llama.cpp: on one card whose memory is known, beside the weights
+  that it printed there, for all slots. "Uncertain" is neither a fit nor a refusal.
 """
 
 import re
@@ -282,10 +283,10 @@ def judge_verdict(case: MemoryCase) -> JudgedVerdict | None:
     """Return the verdict on the start that the row tells of, None where it pins none down."""
     row, described, needs = case.row, case.described, case.needs
     started = row.outcome == "ok"
-    if needs.rule is PoolRule.WHOLE or not described.layout_stated:
+    if not described.layout_stated or (started and "max_model_len" not in row.counts):
         return None
-    if started and "max_model_len" not in row.counts:
-        return None
+    if needs.rule is PoolRule.WHOLE:
+        return _judged_cells(case, started=started)
     printed = row.gib("kv_cache_gib")
     computable = described.total_bytes is not None and described.weights_stated
     if computable and (described.fraction_stated or printed is None):
@@ -298,10 +299,32 @@ def judge_verdict(case: MemoryCase) -> JudgedVerdict | None:
     tokens = case.longest
     if needs.rule is not PoolRule.OF_TOTAL:
         tokens = min(tokens, row.counts.get("kv_tokens", tokens))
+    return _judged(case, verdict_of(pool, needs.kv, sequences=1, tokens=tokens), started=started)
+
+
+def _judged_cells(case: MemoryCase, *, started: bool) -> JudgedVerdict | None:
+    """Return the verdict on a llama.cpp that ran on one card, beside the weights it printed there.
+
+    What is on the card is the user's choice of layers and experts, so the weights are the row's.
+    """
+    row, described, needs = case.row, case.described, case.needs
+    loaded = row.gib("gpu_weight_buffers_gib") or row.gib("weights_gib")
+    total = described.total_bytes
+    if row.counts.get("n_gpus") != 1 or loaded is None or total is None:
+        return None
+    if not described.card_stated or described.unified:
+        return None
+    rest = needs.activation + needs.other
+    pool = rest.falling(lambda size: total - loaded - size)
+    cells = verdict_of(pool, needs.kv, sequences=case.slots, tokens=case.longest // case.slots)
+    return _judged(case, cells, started=started)
+
+
+def _judged(case: MemoryCase, verdict: Verdict, *, started: bool) -> JudgedVerdict:
     return JudgedVerdict(
-        row=row.id,
+        row=case.row.id,
         engine=case.engine,
         family=case.model.family,
-        verdict=verdict_of(pool, needs.kv, sequences=1, tokens=tokens),
+        verdict=verdict,
         started=started,
     )

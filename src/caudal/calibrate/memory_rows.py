@@ -22,6 +22,8 @@ _NUMBERS: Final = (
     "recurrent_state_gib",
     "needed_kv_gib",
 )
+# Printed once a device; read where there is one device only.
+_OF_ONE_DEVICE: Final = ("gpu_weight_buffers_gib", "compute_buffer_gib")
 _COUNTS: Final = (
     "tp",
     "n_gpus",
@@ -106,6 +108,10 @@ def _row(entry: Mapping[str, object], *, file: str, line: int) -> MemoryRow:
         return value
 
     numbers = {name: _number(entry, name, file, line) for name in _NUMBERS if _has(entry, name)}
+    for name in _OF_ONE_DEVICE:
+        listed = entry.get(name)
+        if isinstance(listed, list) and len(listed) == 1:
+            numbers[name] = _number({name: listed[0]}, name, file, line)
     counts = {
         name: round(_number(entry, name, file, line)) for name in _COUNTS if _has(entry, name)
     }

@@ -356,3 +356,30 @@ def test_sglang_prints_the_cache_of_a_hybrid_without_its_states() -> None:
     (judged,) = judge(printed).judged
 
     assert (judged.field, judged.error) == ("kv_bytes_per_token", 0)
+
+
+@pytest.mark.parametrize(("loaded", "verdict"), [(8.0, "fits"), (23.9, "does not fit")])
+def test_llama_cpp_is_judged_beside_the_weights_it_loaded(loaded: float, verdict: str) -> None:
+    (judged,) = judge(
+        row(
+            engine="llama.cpp",
+            numbers={"gpu_weight_buffers_gib": loaded},
+            counts={"n_gpus": 1, "max_model_len": 8192},
+            texts={"gpu": "RTX 4090", "quantization": "GGUF Q8_0"},
+        )
+    ).verdicts
+
+    assert verdict == judged.verdict.value
+
+
+def test_llama_cpp_over_several_cards_is_not_judged() -> None:
+    found = judge(
+        row(
+            engine="llama.cpp",
+            numbers={"gpu_weight_buffers_gib": 8.0},
+            counts={"n_gpus": 2, "max_model_len": 8192},
+            texts={"gpu": "RTX 4090", "quantization": "GGUF Q8_0"},
+        )
+    )
+
+    assert () == found.verdicts
