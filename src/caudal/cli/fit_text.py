@@ -63,6 +63,9 @@ def fit_sections(
         yield "Why not", bullets(reasons, width=width)
     if report.smallest is None and focus is not None and focus.mends:
         yield f"What would help {focus.label}", bullets(_mend_texts(focus.mends), width=width)
+    if report.fewest:
+        enough = [f"{each.gpus} x {each.gpu_id} ({each.layout})" for each in report.fewest]
+        yield "How many surely hold it", bullets(enough, width=width)
     if focus is not None and focus.flags:
         yield "To start the engine so", "\n".join(wrap_text(" ".join(focus.flags), width))
     known = list(dict.fromkeys(note for row in rows for note in row.notes))

@@ -14,7 +14,7 @@ from caudal.facts.layout import Layout
 from caudal.facts.model import ModelSpec
 from caudal.facts.precision import WeightFormat
 from caudal.facts.precisions import kv_format, weight_format
-from caudal.fit.answer import FitQuestion, FitReport, FitRow, answer_fit
+from caudal.fit.answer import FewestGpus, FitQuestion, FitReport, FitRow, answer_fit
 from caudal.fit.budget import Verdict
 from caudal.fit.placement import EVERYTHING, Offload
 from caudal.fit.serving import NO_KNOBS, Knobs
@@ -41,6 +41,7 @@ class FitDocument:
     concurrency: int
     free_bytes: Bytes | None  # of each card, where --free was given
     rows: tuple[FitRow, ...]
+    fewest: tuple[FewestGpus, ...]  # where no row fits: how many of each card would
     smallest: FitRow | None  # the first row with the fewest GPUs that surely fits
     assumptions: tuple[str, ...]
     notes: tuple[str, ...]  # how ambiguous names were read
@@ -89,6 +90,7 @@ class FitAnswer:
             concurrency=question.concurrency,
             free_bytes=question.free_bytes,
             rows=report.rows,
+            fewest=report.fewest,
             smallest=report.smallest,
             assumptions=report.assumptions,
             notes=self.notes,

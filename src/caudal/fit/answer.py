@@ -10,9 +10,9 @@ from caudal.facts.layout import Layout
 from caudal.facts.model import ModelSpec
 from caudal.facts.precision import KvFormat, Support, SupportAnswer, WeightFormat
 from caudal.facts.support import kv_support, weight_support
-from caudal.fit.advice import frontier, remedies
+from caudal.fit.advice import fewest_gpus, frontier, remedies
 from caudal.fit.budget import MemoryBudget, Verdict, memory_budget, visible_bytes
-from caudal.fit.fit_rows import FitMemory, FitMend, FitRow, MemoryTerm, memory_of
+from caudal.fit.fit_rows import FewestGpus, FitMemory, FitMend, FitRow, MemoryTerm, memory_of
 from caudal.fit.flags import engine_flags
 from caudal.fit.layouts import layout_problem, legal_layouts
 from caudal.fit.placed_rows import Load, placed_frontier, placed_memory, placed_mends, placement_of
@@ -24,6 +24,7 @@ from caudal.vocabulary.units import Bytes, Tokens
 
 __all__ = [
     "USUAL_COUNTS",
+    "FewestGpus",
     "FitMemory",
     "FitMend",
     "FitQuestion",
@@ -69,6 +70,7 @@ class FitReport:
     question: FitQuestion
     rows: tuple[FitRow, ...]
     assumptions: tuple[str, ...]
+    fewest: tuple[FewestGpus, ...] = ()  # where no row fits: what more of each card would
 
     @property
     def smallest(self) -> FitRow | None:
@@ -101,7 +103,28 @@ def answer_fit(question: FitQuestion) -> FitReport:
     layouts: dict[int, tuple[Layout, ...]] = {}
     detailed = len(sets) <= _MOST_DETAILED
     rows = tuple(_row(question, cards, layouts, detailed=detailed) for cards in sets)
-    return FitReport(question=question, rows=rows, assumptions=_assumptions(question))
+    report = FitReport(question=question, rows=rows, assumptions=_assumptions(question))
+    if report.smallest is not None or not detailed:
+        return report
+    return replace(report, fewest=tuple(_fewest(question)))
+
+
+def _fewest(question: FitQuestion) -> Iterator[FewestGpus]:
+    """Yield how many of each card would surely hold the load, where so many do."""
+    if question.engine.splits_by_layer or question.free_bytes is not None:
+        return
+    for gpu in question.gpus:
+        if gpu.mig_profile or not _support(question, gpu).runs:
+            continue
+        layout = fewest_gpus(
+            question.model,
+            _serving(question, Layout()),
+            gpu,
+            context_tokens=question.context_tokens,
+            concurrency=question.concurrency,
+        )
+        if layout is not None:
+            yield FewestGpus(gpu_id=gpu.id, gpus=layout.gpus, layout=layout)
 
 
 def _sets(question: FitQuestion, gpu: GpuSpec) -> Iterator[tuple[GpuSpec, ...]]:

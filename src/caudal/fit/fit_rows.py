@@ -80,6 +80,15 @@ class FitPlacement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FewestGpus:
+    """The smallest number of one GPU (1, 2, 4 ...) that surely holds the load."""
+
+    gpu_id: str
+    gpus: int
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FitRow:
     """One number of one GPU, or one set of unequal ones: the verdict and why."""
 

@@ -201,3 +201,14 @@ def test_knobs_are_the_engines_own() -> None:
     assert row.memory is not None
     assert 0.8 == row.memory.memory_fraction
     assert "--max-num-batched-tokens 1024" in row.flags
+
+
+def test_the_fewest_cards_are_told_where_none_of_those_tried_is_enough() -> None:
+    # its card declares 1,680 GB at least; eight GB200 have 1,536
+    (enough,) = ask("kimi-k3", "gb200").document.fewest
+
+    assert ("gb200", 16) == (enough.gpu_id, enough.gpus)
+
+
+def test_the_fewest_cards_are_not_told_where_a_row_fits() -> None:
+    assert () == ask("llama-3.1-8b", "H100 SXM").document.fewest

@@ -143,7 +143,12 @@ def _read_shape(outer: ConfigFields, inner: ConfigFields) -> tuple[str, Shape]:
         or outer.flag("is_encoder_decoder", default=False)
         or any(outer.has(mark) for mark in _ENCODER_MARKS)
     ):
-        raise _unsupported(outer, family, "encoders, embedding and speech models are not served")
+        raise UnsupportedModelError(
+            f"{outer.file}: the architecture {family!r} is not supported: encoders, embedding and "
+            "speech models are not served.",
+            remedy="Such a model keeps no cache of a decoder's size: count on its file, and some "
+            "activations. Caudal would be wrong by a factor of ten.",
+        )
     reader = READERS.get(family)
     if reader is not None:
         return family, reader(inner)
