@@ -143,11 +143,11 @@ def _read_shape(outer: ConfigFields, inner: ConfigFields) -> tuple[str, Shape]:
         or outer.flag("is_encoder_decoder", default=False)
         or any(outer.has(mark) for mark in _ENCODER_MARKS)
     ):
-        raise UnsupportedModelError(
-            f"{outer.file}: the architecture {family!r} is not supported: encoders, embedding and "
-            "speech models are not served.",
-            remedy="Such a model keeps no cache of a decoder's size: count on its file, and some "
-            "activations. Caudal would be wrong by a factor of ten.",
+        raise _unsupported(
+            outer,
+            family,
+            "encoders, embedding and speech models are not served",
+            advice="An encoder keeps no KV cache: count on its file and some activations.",
         )
     reader = READERS.get(family)
     if reader is not None:
@@ -163,12 +163,17 @@ def _read_shape(outer: ConfigFields, inner: ConfigFields) -> tuple[str, Shape]:
     return family or "unknown", replace(shape, note="; ".join(filter(None, (shape.note, note))))
 
 
-def _unsupported(outer: ConfigFields, family: str, why: str) -> UnsupportedModelError:
+_BY_SIZE: Final = "For a rough answer give the size alone, such as --params 13B."
+
+
+def _unsupported(
+    outer: ConfigFields, family: str, why: str, *, advice: str = _BY_SIZE
+) -> UnsupportedModelError:
     called = f"the architecture {family!r}" if family else "this architecture"
     return UnsupportedModelError(
         f"{outer.file}: {called} is not supported: {why}.",
         remedy=f"Supported are {', '.join(sorted(READERS))}, and other plain decoders with the "
-        "usual fields. For a rough answer give the size alone, such as --params 13B.",
+        f"usual fields. {advice}",
     )
 
 
