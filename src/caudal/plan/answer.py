@@ -23,11 +23,15 @@ from caudal.vocabulary.estimate import Estimate
 from caudal.vocabulary.money import UsdPerMillionTokens, UsdPerMonth, cents
 
 MILLION = Decimal(1_000_000)
+SIMULATED_ROWS = 10  # chosen: what a screen shows; each takes about 10 ms
 
 
-def plan_deployment(question: Question, *, book: OfferBook, today: date) -> PlanReport:
+def plan_deployment(
+    question: Question, *, book: OfferBook, today: date, simulated: int = SIMULATED_ROWS
+) -> PlanReport:
     """Return the cheapest ways to serve, ranked by full price, and why the others fell.
 
+    The first `simulated` rows are tried under simulated load before they are shown.
     A report without rows is an answer: its `binding_gate` names what stood in the way.
     """
     offers = offers_at(book.select(question.offers), question.rates)
@@ -47,6 +51,7 @@ def plan_deployment(question: Question, *, book: OfferBook, today: date) -> Plan
         workload=question.workload,
         slo=question.slo,
         most=question.top,
+        simulated=simulated,
         gate=gates[Gate.SIMULATION],
     )
     rows = tuple(_row(number, way, question, today) for number, way in enumerate(best, start=1))
@@ -171,9 +176,11 @@ def _price(choice: Choice, operation: Operation, question: Question, today: date
 
 def _simulation_notes(rows: tuple[PlanRow, ...]) -> tuple[str, ...]:
     """Say what the latencies rest on, where all rows were tried under simulated load."""
-    labels = {row.operation.simulated for row in rows}
-    label = labels.pop() if len(labels) == 1 else None
-    return () if label is None else (f"TTFT, TPOT and E2E of each row are {label}",)
+    tried = [row for row in rows if row.operation.simulated is not None]
+    if not tried:
+        return ()
+    which = "each row" if len(tried) == len(rows) else f"the first {len(tried)} rows"
+    return (f"TTFT, TPOT and E2E of {which} are {tried[0].operation.simulated}",)
 
 
 def _price_notes(rows: tuple[PlanRow, ...]) -> tuple[str, ...]:

@@ -53,7 +53,10 @@ def plan_budget(
         ContradictoryOptionsError: no amount of work is stated.
     """
     report = plan_deployment(
-        replace(question, top=max(_ROWS_COMPARED, wishes.row)), book=book, today=today
+        replace(question, top=max(_ROWS_COMPARED, wishes.row)),
+        book=book,
+        today=today,
+        simulated=wishes.row,
     )
     row = _row(report, wishes.row)
     bill = bill_of(_as_planned(_position(question, row, wishes), row))

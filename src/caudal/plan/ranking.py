@@ -15,6 +15,8 @@ from caudal.plan.misses import budget_miss, offer_miss
 from caudal.plan.report import Gate
 from caudal.plan.use import Use
 
+Key = tuple[str, str, str, bool]  # GPU, weight format, provider, metered
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -40,7 +42,7 @@ class Hosted:
         return self.columns.offers[self.offer].term.is_metered
 
     @property
-    def key(self) -> tuple[str, str, str, bool]:
+    def key(self) -> Key:
         """Return what a list shows once: GPU, precision, provider, metered or termed."""
         return (
             self.candidate.gpu.id,
@@ -81,7 +83,7 @@ class Ranking:
 
     def first_of_each(self) -> Iterator[Hosted]:
         """Yield the cheapest of each key."""
-        seen: set[tuple[str, str, str, bool]] = set()
+        seen: set[Key] = set()
         for hosted in self.hosted:
             if hosted.key not in seen:
                 seen.add(hosted.key)

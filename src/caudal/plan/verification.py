@@ -7,12 +7,13 @@ more replicas, at its new price, so that the list stays one of the cheapest ways
 from dataclasses import dataclass
 from functools import partial
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from math import inf
 
 from caudal.facts.model import ModelSpec
 from caudal.plan.gates import GateCount
 from caudal.plan.misses import simulated_miss
-from caudal.plan.ranking import Hosted, Ranking
+from caudal.plan.ranking import Hosted, Key, Ranking
 from caudal.simulate.compiled import is_compiled
 from caudal.simulate.run import Simulation
 from caudal.simulate.verify import verify_plan
@@ -38,18 +39,42 @@ def verified(
     workload: Workload,
     slo: Slo,
     most: int,
+    simulated: int,
     gate: GateCount,
 ) -> tuple[Verified, ...]:
-    """Return at most `most` ways, cheapest first, each GPU, precision and provider as the list's.
+    """Return at most `most` ways, cheapest first, each GPU, precision and provider once.
 
-    Batch work has nothing to verify; without the compiled simulator the closed forms stand.
+    The first `simulated` are tried under load. Batch work has nothing to verify; without the
+    compiled simulator, and for the rest of a long list, the closed forms stand.
     """
     if workload.mode is Mode.BATCH or not is_compiled():
-        best = ranking.first_of_each()
-        return tuple(Verified(hosted, None) for hosted, _ in zip(best, range(most), strict=False))
+        return tuple(Verified(hosted, None) for hosted in islice(ranking.first_of_each(), most))
+    tried = _tried(ranking, model, workload, slo, most=min(most, simulated), gate=gate)
+    ways = sorted(tried.values(), key=lambda way: way.hosted.order)
+    if len(ways) < simulated:  # what is missing did not hold
+        return tuple(ways)
+    last = ways[-1].hosted.order
+    dearer = (
+        Verified(hosted, None)
+        for hosted in ranking.first_of_each()
+        if hosted.key not in tried and hosted.order > last
+    )
+    return (*ways, *islice(dearer, most - len(ways)))
+
+
+def _tried(
+    ranking: Ranking,
+    model: ModelSpec,
+    workload: Workload,
+    slo: Slo,
+    *,
+    most: int,
+    gate: GateCount,
+) -> dict[Key, Verified]:
+    """Return the cheapest ways that hold under simulated load, in the order found."""
     waiting = [(hosted.order, at, hosted) for at, hosted in enumerate(ranking.hosted)]
     heapify(waiting)
-    found: dict[tuple[str, str, str, bool], Verified] = {}
+    found: dict[Key, Verified] = {}
     runs: dict[tuple[int, str, int], Simulation] = {}
     while waiting and len(found) < most and len(runs) < RUNS_A_ROW * most:
         _, at, hosted = heappop(waiting)
@@ -83,7 +108,7 @@ def verified(
             score=worst_ratio(simulation, slo),
             describe=partial(simulated_miss, candidate, simulation, slo),
         )
-    return tuple(found.values())
+    return found
 
 
 def holds(simulation: Simulation, slo: Slo) -> bool:
