@@ -183,19 +183,14 @@ def _to_host(load: Load, placement: FitPlacement) -> Iterator[tuple[str, Load]]:
     experts, layers = placement.fewest_host_experts, placement.most_gpu_layers
     if experts and has_experts(load.model):
         changed = replace(load, offload=replace(load.offload, host_expert_layers=experts))
-        yield (
-            (
-                f"--n-cpu-moe {experts}: the experts of {experts} layers in main memory, "
-                f"{_ram(changed)}"
-            ),
-            changed,
-        )
+        held = f"{_ram(changed)} of main memory for the experts of {experts} layers"
+        yield f"--n-cpu-moe {experts} ({held})", changed
     if 0 < layers < placement.all_layers:
         changed = replace(
             load, offload=replace(load.offload, gpu_layers=layers, host_expert_layers=0)
         )
-        rest = f"the rest in main memory, {_ram(changed)}; slow"
-        yield f"--gpu-layers {layers}: of {placement.all_layers}, {rest}", changed
+        rest = f"{layers} of {placement.all_layers}, the rest slowly from {_ram(changed)}"
+        yield f"--gpu-layers {layers} ({rest} of main memory)", changed
 
 
 def _ram(load: Load) -> str:
