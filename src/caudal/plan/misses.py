@@ -1,5 +1,7 @@
 """Nearest misses in words: what fell, why, and what would mend it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from caudal.facts.gpu import GpuSpec
@@ -100,13 +102,20 @@ def latency_miss(
     )
 
 
-def offer_miss(candidate: Candidate, offers: list[Offer]) -> NearestMiss:
-    """Return the smallest deployment that would serve but cannot be rented as asked."""
+def offer_miss(shape: Shape, gpu: GpuSpec) -> NearestMiss:
+    """Return a candidate that fits, on a GPU that nobody rents out as asked."""
+    return NearestMiss(
+        candidate=name_serving(shape.serving, gpu),
+        reason=f"no offer of {gpu.name} passes the filters",
+        mend="Relax --region, --provider, --term, --max-price or --max-price-age.",
+    )
+
+
+def instance_miss(candidate: Candidate, offers: Sequence[Offer]) -> NearestMiss:
+    """Return the smallest deployment that serves but that no instance holds."""
     size, replicas = candidate.shape.serving.layout.gpus, candidate.replicas
-    largest = max((float(offer.total_gpus) for offer in offers), default=0.0)
-    if not offers:
-        reason = f"no offer of {candidate.gpu.name} passes the filters"
-    elif largest < size:
+    largest = max(float(offer.total_gpus) for offer in offers)
+    if largest < size:
         reason = f"one replica needs {size} GPUs in one instance, the largest offer has {largest:g}"
     else:
         reason = f"no offer has the {size * replicas} GPUs in stock"

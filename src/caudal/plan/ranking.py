@@ -11,7 +11,7 @@ from caudal.offers.offer import Offer
 from caudal.plan.candidate import Candidate
 from caudal.plan.gates import Gates
 from caudal.plan.hosting import OfferColumns, cheapest_of_groups
-from caudal.plan.misses import budget_miss, offer_miss
+from caudal.plan.misses import budget_miss, instance_miss
 from caudal.plan.report import Gate
 from caudal.plan.use import Use
 
@@ -111,7 +111,7 @@ def rank(
         grouped[candidate.gpu.id].append(candidate)
     priced, found = 0, []
     for gpu_id, members in grouped.items():
-        pairs, hosted = _host(members, by_gpu.get(gpu_id, []), gates, use)
+        pairs, hosted = _host(members, by_gpu[gpu_id], gates, use)
         priced += pairs
         found += hosted
     affordable = _within_budget(found, gates, budget_usd)
@@ -122,12 +122,8 @@ def _host(
     members: list[Candidate], offers: list[Offer], gates: Gates, use: Use | None
 ) -> tuple[int, list[Hosted]]:
     """Return the pairs looked at and, for each candidate and group, the cheapest offer."""
-    gate = gates[Gate.OFFER]
+    gate = gates[Gate.INSTANCE]
     gate.reached += len(members)
-    if not offers:
-        nearest = min(members, key=lambda candidate: candidate.gpus)
-        gate.reject(len(members), score=nearest.gpus, describe=lambda: offer_miss(nearest, []))
-        return 0, []
     columns = OfferColumns.of(tuple(offers), use)
     sizes = np.array([[float(member.shape.serving.layout.gpus)] for member in members])
     replicas = np.array([[float(member.replicas)] for member in members])
@@ -137,7 +133,7 @@ def _host(
     if without.size:
         nearest = min((members[index] for index in without), key=lambda member: member.gpus)
         gate.reject(
-            int(without.size), score=nearest.gpus, describe=lambda: offer_miss(nearest, offers)
+            int(without.size), score=nearest.gpus, describe=lambda: instance_miss(nearest, offers)
         )
     hosted = [
         Hosted(members[row], columns, int(chosen[row, group]), float(usd[row, group]))

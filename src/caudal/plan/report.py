@@ -23,8 +23,9 @@ class Gate(StrEnum):
     LAYOUT = "layout not legal"
     PRECISION = "precision not supported"
     FIT = "does not fit"
-    SLO = "SLO missed"
     OFFER = "no offer"
+    SLO = "SLO missed"
+    INSTANCE = "no instance holds it"  # none large enough, or too few in stock
     BUDGET = "over budget"
     SIMULATION = "SLO missed under simulated load"  # only the cheapest come so far
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from caudal.fit.needs import memory_needs
 from caudal.fit.serving import Serving
 from caudal.plan.candidate import Candidate, allowed_total
 from caudal.plan.gates import Gates
-from caudal.plan.misses import illegal_miss, latency_miss, memory_miss, unsupported_miss
+from caudal.plan.misses import illegal_miss, latency_miss, memory_miss, offer_miss, unsupported_miss
 from caudal.plan.question import Question
 from caudal.plan.report import Gate
 from caudal.plan.screen import Floats, Reach, reach_of, room_of
@@ -155,9 +156,12 @@ class Search:
         fits = room.short_bytes <= 0
         usable = np.array([card.visible_bytes for card in cards])
         self._reject_short(shape, indices, room.short_bytes, usable)
-        kept = [index for index, fit in zip(indices, fits.tolist(), strict=True) if fit]
+        offered = np.array([isfinite(self.rows[index].usd_per_hour) for index in indices])
+        self._reject_unoffered(shape, indices, np.flatnonzero(fits & ~offered), int(fits.sum()))
+        left = fits & offered
+        kept = [index for index, keep in zip(indices, left.tolist(), strict=True) if keep]
         if kept:
-            self._reach(shape, kept, room.concurrency[fits])
+            self._reach(shape, kept, room.concurrency[left])
 
     def _reach(self, shape: Shape, indices: list[int], concurrency: Floats) -> None:
         """Keep the GPUs on which the SLO leaves a load to carry, and as many as may be rented."""
@@ -198,6 +202,23 @@ class Search:
                     totals=self.rows[indices[position]].totals,
                 )
             )
+
+    def _reject_unoffered(
+        self, shape: Shape, indices: Sequence[int], fallen: Indices, reached: int
+    ) -> None:
+        """Reject GPUs that nobody rents out as asked: how fast they are need not be known."""
+        gate = self.gates[Gate.OFFER]
+        gate.reached += reached
+        if not fallen.size:
+            return
+        specs = [self.rows[indices[position]].spec for position in fallen.tolist()]
+        fastest = max(specs, key=lambda spec: spec.memory_bytes_per_s)
+        size = shape.serving.layout.gpus
+        gate.reject(
+            int(fallen.size),
+            score=size - fastest.memory_bytes_per_s / 1e15,
+            describe=lambda: offer_miss(shape, fastest),
+        )
 
     def _reject_short(
         self, shape: Shape, indices: Sequence[int], short_bytes: Floats, usable: Floats

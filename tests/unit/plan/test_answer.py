@@ -52,8 +52,9 @@ def test_gates_count_every_candidate_once() -> None:
     for before, after in (
         (Gate.LAYOUT, Gate.PRECISION),
         (Gate.PRECISION, Gate.FIT),
-        (Gate.FIT, Gate.SLO),
-        (Gate.SLO, Gate.OFFER),
+        (Gate.FIT, Gate.OFFER),
+        (Gate.OFFER, Gate.SLO),
+        (Gate.SLO, Gate.INSTANCE),
     ):
         assert reports[before].reached - reports[before].fell == reports[after].reached
 

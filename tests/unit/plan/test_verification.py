@@ -2,13 +2,17 @@ from dataclasses import replace
 
 import pytest
 
+from caudal.plan.gates import Gates
 from caudal.plan.question import Traffic, Wishes
+from caudal.plan.ranking import rank
 from caudal.plan.report import Gate
+from caudal.plan.search import GpuRow, Search
+from caudal.plan.verification import verified
 from caudal.simulate.compiled import is_compiled
 from caudal.simulate.verify import verify_plan
-from caudal.traffic.slo import Objective
+from caudal.traffic.slo import Metric, Objective, Slo
 from caudal.vocabulary.units import RequestsPerSecond, Seconds
-from plan_cases import HEADLINE, HEADLINE_SLO, answer, few_gpus, question
+from plan_cases import HEADLINE, HEADLINE_SLO, answer, book, few_gpus, question
 
 pytestmark = pytest.mark.skipif(
     not is_compiled(), reason="without a C compiler the closed forms stand: nothing to verify"
@@ -62,18 +66,28 @@ def test_what_fails_in_the_simulation_comes_back_with_more_replicas() -> None:
 
 
 def test_what_no_allowed_number_of_gpus_mends_is_told() -> None:
-    held = Wishes(gpus=few_gpus("h100-sxm", counts=(4,)), precisions=("fp8",), top=3)
-    found = []
-    for scale in (0.95, 0.9, 0.85, 0.8, 0.75):
-        bounds = tuple(
-            Objective(bound.metric, bound.percentile, Seconds(bound.at_most_s * scale))
-            for bound in HEADLINE_SLO
-        )
-        report = answer(question(objectives=bounds, wishes=held))
-        found += [gate for gate in report.gates if gate.gate is Gate.SIMULATION and gate.fell]
+    asked = question(wishes=Wishes(gpus=few_gpus("h100-sxm", counts=(4,)), precisions=("fp8",)))
+    gates = Gates()
+    search = Search(asked, gates, tuple(GpuRow(s, (4,), 2.0) for s in asked.gpus[0].specs))
+    search.run()
+    ranking = rank(search.found, book().select(asked.offers), gates=gates, budget_usd=None)
+    impossible = Slo((Objective(Metric.TTFT, 0.95, Seconds(0.001)),))
 
-    assert found
-    assert all(gate.nearest is not None and "simulated" in gate.nearest.reason for gate in found)
+    ways = verified(
+        ranking,
+        model=asked.model,
+        workload=asked.workload,
+        slo=impossible,
+        most=1,
+        simulated=1,
+        gate=gates[Gate.SIMULATION],
+    )
+
+    told = gates[Gate.SIMULATION].report()
+    assert ways == ()
+    assert told.fell == told.reached > 0
+    assert told.nearest is not None
+    assert "simulated" in told.nearest.reason
 
 
 def test_batch_work_is_not_simulated() -> None:
