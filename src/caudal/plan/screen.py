@@ -41,14 +41,18 @@ class Curve:
 
     def on(self, gpu: int) -> "Curve":
         """Return the curve of one GPU; every array is [batches]."""
+        return self.where(gpu)
+
+    def where(self, chosen: int | NDArray[np.bool_]) -> "Curve":
+        """Return the curve on the chosen GPUs alone."""
         return Curve(
             batches=self.batches,
-            tpot_s=self.tpot_s[gpu],
-            prefill_s=self.prefill_s[gpu],
-            prompt_s=self.prompt_s[gpu],
-            request_rate=self.request_rate[gpu],
-            prefill_utilisation=self.prefill_utilisation[gpu],
-            queue_utilisation=self.queue_utilisation[gpu],
+            tpot_s=self.tpot_s[chosen],
+            prefill_s=self.prefill_s[chosen],
+            prompt_s=self.prompt_s[chosen],
+            request_rate=self.request_rate[chosen],
+            prefill_utilisation=self.prefill_utilisation[chosen],
+            queue_utilisation=self.queue_utilisation[chosen],
         )
 
 
@@ -182,6 +186,15 @@ class Reach:
     largest_rate: Floats
     slo_ratio: Floats
     curve: Curve
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Reach":
+        """Return the reach on the chosen GPUs alone."""
+        return Reach(
+            batch=self.batch[chosen],
+            largest_rate=self.largest_rate[chosen],
+            slo_ratio=self.slo_ratio[chosen],
+            curve=self.curve.where(chosen),
+        )
 
 
 def reach_of(

@@ -158,19 +158,24 @@ class Search:
         self._reject_short(shape, indices, room.short_bytes, usable)
         offered = np.array([isfinite(self.rows[index].usd_per_hour) for index in indices])
         self._reject_unoffered(shape, indices, np.flatnonzero(fits & ~offered), int(fits.sum()))
-        left = fits & offered
-        kept = [index for index, keep in zip(indices, left.tolist(), strict=True) if keep]
-        if kept:
-            self._reach(shape, kept, room.concurrency[left])
+        rented = [index for index, sold in zip(indices, offered.tolist(), strict=True) if sold]
+        if (fits & offered).any():
+            self._reach(shape, rented, room.concurrency[offered], fits[offered])
 
-    def _reach(self, shape: Shape, indices: list[int], concurrency: Floats) -> None:
-        """Keep the GPUs on which the SLO leaves a load to carry, and as many as may be rented."""
-        key = tuple(indices)
+    def _reach(
+        self, shape: Shape, rented: list[int], room: Floats, fits: NDArray[np.bool_]
+    ) -> None:
+        """Keep the GPUs on which the SLO leaves a load to carry, and as many as may be rented.
+
+        All that are rented out are reckoned, fitting or not: the same few columns serve all shapes.
+        """
+        key = tuple(rented)
         if key not in self._columns:
-            self._columns[key] = GpuColumns.of([self.rows[index].spec for index in indices])
-        reach = reach_of(
-            shape, self._columns[key], concurrency, self.question.workload, self.question.slo
-        )
+            self._columns[key] = GpuColumns.of([self.rows[index].spec for index in rented])
+        workload, slo = self.question.workload, self.question.slo
+        reach = reach_of(shape, self._columns[key], room, workload, slo).where(fits)
+        indices = [index for index, fit in zip(rented, fits.tolist(), strict=True) if fit]
+        concurrency = room[fits]
         replicas = replicas_needed(self.question.workload, reach)
         size = shape.serving.layout.gpus
         totals = [
