@@ -17,11 +17,18 @@ from markupsafe import Markup, escape
 from caudal.web.languages import ROOMS, USUAL, catalogue
 from caudal.web.numbers_shown import Figures
 
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACE = re.compile(r"(\$?)\{(\w+)\}")  # a dollar sign belongs to the amount behind it
 _FIGURE = re.compile(r"(?<![\w.\-/])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.]*\d)|(?<![\w.\-/])\d+\.\d+")
 _DOLLARS = re.compile(r"\$(\d[\d,]*(?:\.\d+)?)(?!\w)")
 # Filled in as they stand: names, and numbers that are no figures (versions).
-_AS_IS: Final = frozenset({"name", "version", "model", "gpu", "flags"})
+_AS_IS: Final = frozenset({"name", "version", "examples", "offer"})
+_LIST: Final = "list"  # several, with commas between
+_WORD = re.compile(r"[^\W\d_]{2,}")
+# Words that every language writes so; figures between them need no translation.
+_SHARED: Final = frozenset(
+    {"GiB", "MiB", "KiB", "GB", "TB", "ms", "min", "USD", "TFLOP", "GPU", "ln", "KV", "TTFT"}
+    | {"TPOT", "fp", "bf", "int", "mxfp", "nvfp", "TP", "PP", "EP", "out"}
+)
 _DEEPEST: Final = 4  # parts of parts of parts
 
 
@@ -30,7 +37,6 @@ class Pattern:
     """One sentence with places, and how it is said."""
 
     matcher: re.Pattern[str]
-    places: tuple[str, ...]
     said: str
 
 
@@ -62,17 +68,27 @@ def _said(sentence: str, language: str, *, depth: int) -> str | None:
                 for place, value in found.groupdict().items()
             }
             return _filled(pattern.said, parts)
-    return sentence if language == USUAL else None
+    if language == USUAL:
+        return sentence
+    return localised(sentence, language) if _needs_no_words(sentence) else None
+
+
+def _needs_no_words(sentence: str) -> bool:
+    return all(word in _SHARED for word in _WORD.findall(sentence))
 
 
 def _filled(said: str, parts: Mapping[str, str]) -> str:
-    return _PLACE.sub(lambda place: parts[place[1]], said)
+    return _PLACE.sub(lambda place: parts[place[2]], said)
 
 
 def _part(place: str, value: str, language: str, *, depth: int) -> str:
-    if place.rstrip("0123456789") in _AS_IS:
+    kind = place.rstrip("0123456789")
+    if kind in _AS_IS:
         return value
-    whole = None if language == USUAL else _said(value, language, depth=depth + 1)
+    if kind == _LIST:
+        items = value.split(", ")
+        return ", ".join(_part("", item, language, depth=depth) for item in items)
+    whole = _said(value, language, depth=depth + 1)
     return localised(value, language) if whole is None else whole
 
 
@@ -108,19 +124,22 @@ def _patterns(language: str) -> tuple[dict[str, str], tuple[Pattern, ...]]:
     plain: dict[str, str] = {}
     patterns: list[tuple[int, Pattern]] = []
     for written, said in _entries(language):
-        places = tuple(_PLACE.findall(written))
-        if not places:
+        if not _PLACE.search(written):
             plain[written] = said
             continue
-        pieces = _PLACE.split(written)
-        pattern = "".join(
-            re.escape(piece) if index % 2 == 0 else f"(?P<{piece}>.+?)"
-            for index, piece in enumerate(pieces)
-        )
-        words = sum(len(piece) for piece in pieces[::2])
-        patterns.append((words, Pattern(re.compile(pattern, re.DOTALL), places, said)))
+        patterns.append((len(_PLACE.sub("", written)), Pattern(_matcher(written), said)))
     ordered = sorted(patterns, key=lambda pair: -pair[0])
     return plain, tuple(pattern for _, pattern in ordered)
+
+
+def _matcher(written: str) -> re.Pattern[str]:
+    """Return what recognises a sentence: its words as they stand, something at each place."""
+    pattern, end = "", 0
+    for place in _PLACE.finditer(written):
+        sign = re.escape(place[1])
+        pattern += f"{re.escape(written[end : place.start()])}(?P<{place[2]}>{sign}.+?)"
+        end = place.end()
+    return re.compile(pattern + re.escape(written[end:]), re.DOTALL)
 
 
 def _entries(language: str) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from caudal.web.pages.fit import show_fit
 from caudal.web.pages.gpus import show_compared, show_gpu, show_gpus
 from caudal.web.pages.home import show_home
 from caudal.web.pages.models import show_model, show_models
+from caudal.web.pages.numbers import show_numbers
 from caudal.web.pages.offers import show_offers
 from caudal.web.pages.workloads import (
     show_fine_tuning,
@@ -27,6 +28,7 @@ PAGES: Final[Mapping[str, Callable[[Page], Shown]]] = {
     "/fit": show_fit,
     "/cost": show_cost,
     "/offers": show_offers,
+    "/numbers": show_numbers,
     "/workloads": show_workloads,
     "/workloads/training": show_training,
     "/workloads/fine-tuning": show_fine_tuning,

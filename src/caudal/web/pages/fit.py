@@ -10,7 +10,8 @@ from caudal.facts.engines import engines
 from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.model import ModelSpec
 from caudal.facts.models import model_catalogue
-from caudal.fit.answer import FitReport, FitRow
+from caudal.fit.answer import FitReport
+from caudal.fit.fit_rows import FitRow
 from caudal.vocabulary.errors import CaudalError, InvalidQuantityError
 from caudal.vocabulary.quantities import parse_count, parse_tokens
 from caudal.vocabulary.units import GIB, Tokens

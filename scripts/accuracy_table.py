@@ -1,0 +1,53 @@
+"""Write the table of errors that the pages show, from what `caudal accuracy … --json` printed.
+
+Usage: python scripts/accuracy_table.py MEMORY.json SPEED.json YYYY-MM-DD
+"""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+TARGET = (
+    Path(__file__).parents[1]
+    / "src" / "caudal" / "facts" / "data" / "calibration" / "accuracy.csv"
+)  # fmt: skip
+FIGURES = {
+    "weights_gib": "weights",
+    "kv_bytes_per_token": "KV bytes per token",
+    "kv_cache_gib": "KV cache",
+    "kv_tokens": "KV tokens",
+    "max_concurrency": "requests at once",
+    "tpot": "TPOT",
+    "ttft": "TTFT",
+    "output_tok_s": "output tokens a second",
+    "prefill_tok_s": "prefill tokens a second",
+}
+
+
+def main() -> None:
+    """Write one line for each figure that was judged."""
+    memory, speed, day = sys.argv[1:4]
+    groups = (
+        ("caudal accuracy memory", json.loads(Path(memory).read_text("utf-8"))["fields"]),
+        ("caudal accuracy speed", json.loads(Path(speed).read_text("utf-8"))["metrics"]),
+    )
+    with TARGET.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(("figure", "rows", "median_percent", "p90_percent", "judged_on", "command"))
+        for command, figures in groups:
+            for name, judged in figures.items():
+                out.writerow(
+                    (
+                        FIGURES[name],
+                        judged["n"],
+                        f"{judged['median_ape'] * 100:.2f}",
+                        f"{judged['p90_ape'] * 100:.2f}",
+                        day,
+                        command,
+                    )
+                )
+
+
+if __name__ == "__main__":
+    main()
