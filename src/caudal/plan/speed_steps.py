@@ -6,12 +6,6 @@ import numpy as np
 
 from caudal.plan.report import DerivationStep, PlanRow
 from caudal.speed.efficiency import Parameter
-from caudal.speed.operators import (
-    decode_attention_seconds,
-    exchange_seconds,
-    matrix_seconds,
-    overhead_seconds,
-)
 from caudal.speed.steps import Pace
 from caudal.speed.work import StepWork
 from caudal.traffic.workload import Workload
@@ -61,28 +55,14 @@ def _ceiling(work: StepWork, row: PlanRow) -> DerivationStep:
 
 
 def _decode_parts(pace: Pace, batch: float, context: float) -> tuple[tuple[str, float], ...]:
-    """Return each operator's seconds at the share of the batch that one stage works on."""
-    share = np.array([[batch]]) / pace.terms.microbatches
-    looked, whole = np.array([[context]]), np.array([[batch]])
-    terms, machine, constants = pace.terms, pace.machine, pace.constants
-    half = float(constants[Parameter.MEMORY].ravel()[0])
+    """Return each operator's seconds of one decode step."""
+    parts = pace.decode_parts(np.array([[batch]]), np.array([[context]]))
+    share = float(pace.constants[Parameter.MEMORY].ravel()[0])
     return (
-        (
-            f"matrices, memory at {half:.0%} of its bandwidth",
-            float(matrix_seconds(terms, machine, constants, share)[0, 0]),
-        ),
-        (
-            "attention over the KV cache",
-            float(decode_attention_seconds(terms, machine, constants, share, looked)[0, 0]),
-        ),
-        (
-            "exchanges between GPUs",
-            float(exchange_seconds(terms, machine, constants, share)[0, 0]),
-        ),
-        (
-            "launches, scheduling, sampling",
-            float(overhead_seconds(terms, constants, whole)[0, 0]),
-        ),
+        (f"matrices, memory at {share:.0%} of its bandwidth", float(parts.matrices[0, 0])),
+        ("attention over the KV cache", float(parts.attention[0, 0])),
+        ("exchanges between GPUs", float(parts.exchanges[0, 0])),
+        ("launches, scheduling, sampling", float(parts.overhead[0, 0])),
     )
 
 

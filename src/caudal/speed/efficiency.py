@@ -8,12 +8,13 @@ stands where its parent stands.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caudal.facts.calibration import FittedParameter, SpeedCalibration
+from caudal.facts.precision import Arithmetic
 from caudal.speed.gpus import GpuColumns
 from caudal.speed.work import StepWork
 
@@ -96,7 +97,32 @@ def machine_for(work: StepWork, gpus: GpuColumns) -> Machine:
 LLAMA_CPP: Final = "llama.cpp"
 
 
-def native(work: StepWork, gpus: GpuColumns) -> NDArray[np.bool_]:
+class Traits(NamedTuple):
+    """All that the constants know of a piece of work: many pieces share them."""
+
+    engine: str
+    era: str
+    version: str
+    weight_format: str
+    arithmetic: Arithmetic
+    activations_quantised: bool
+    family: str
+
+
+def traits_of(work: StepWork) -> Traits:
+    """Return what the constants of `work` depend on."""
+    return Traits(
+        engine=work.engine,
+        era=work.era,
+        version=work.version,
+        weight_format=work.weight_format,
+        arithmetic=work.arithmetic,
+        activations_quantised=work.activations_quantised,
+        family=work.family,
+    )
+
+
+def native(work: StepWork | Traits, gpus: GpuColumns) -> NDArray[np.bool_]:
     """Return whether each GPU multiplies the quantised matrices in the format's arithmetic."""
     if not work.activations_quantised:
         return np.zeros(len(gpus), dtype=np.bool_)
@@ -111,13 +137,13 @@ class LevelKeys:
     index: NDArray[np.intp]  # [gpus]
 
 
-def keys_of(level: str, work: StepWork, gpus: GpuColumns) -> LevelKeys:
+def keys_of(level: str, work: StepWork | Traits, gpus: GpuColumns) -> LevelKeys:
     """Return the keys of the GPUs at `level` for `work`."""
     return _LEVELS[level](work, gpus)
 
 
 def constants_for(
-    work: StepWork, gpus: GpuColumns, calibration: SpeedCalibration
+    work: StepWork | Traits, gpus: GpuColumns, calibration: SpeedCalibration
 ) -> dict[Parameter, Floats]:
     """Return every constant for `work` on each GPU, in its own unit; arrays [gpus]."""
     keys: dict[str, LevelKeys] = {}
@@ -130,7 +156,7 @@ def constants_for(
 
 
 def _summed(
-    fitted: FittedParameter, work: StepWork, gpus: GpuColumns, keys: dict[str, LevelKeys]
+    fitted: FittedParameter, work: StepWork | Traits, gpus: GpuColumns, keys: dict[str, LevelKeys]
 ) -> Floats:
     total = np.full(len(gpus), fitted.base)
     for level, offsets in fitted.levels.items():
@@ -160,24 +186,24 @@ def _by_generation(before: str, gpus: GpuColumns) -> LevelKeys:
     return LevelKeys([f"{before}|{name}" for name in gpus.generation_names], gpus.generation_index)
 
 
-def _formats(work: StepWork) -> tuple[str, str]:
+def _formats(work: StepWork | Traits) -> tuple[str, str]:
     return f"{work.weight_format}/weights", work.weight_format
 
 
-def _format(work: StepWork, gpus: GpuColumns) -> LevelKeys:
+def _format(work: StepWork | Traits, gpus: GpuColumns) -> LevelKeys:
     return LevelKeys(_formats(work), native(work, gpus).astype(np.intp))
 
 
-def _format_generation(work: StepWork, gpus: GpuColumns) -> LevelKeys:
+def _format_generation(work: StepWork | Traits, gpus: GpuColumns) -> LevelKeys:
     names = [f"{each}|{name}" for name in gpus.generation_names for each in _formats(work)]
     return LevelKeys(names, 2 * gpus.generation_index + native(work, gpus))
 
 
-def _engine(work: StepWork) -> str:
+def _engine(work: StepWork | Traits) -> str:
     return f"{work.engine}@{work.era}"
 
 
-_LEVELS: Final[Mapping[str, Callable[[StepWork, GpuColumns], LevelKeys]]] = {
+_LEVELS: Final[Mapping[str, Callable[[StepWork | Traits, GpuColumns], LevelKeys]]] = {
     "generation": lambda _work, gpus: LevelKeys(gpus.generation_names, gpus.generation_index),
     "gpu": lambda _work, gpus: LevelKeys(gpus.ids, np.arange(len(gpus))),
     "link": lambda _work, gpus: LevelKeys(gpus.links, np.arange(len(gpus))),

@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from caudal.facts.calibration import SpeedCalibration, speed_calibration
-from caudal.speed.efficiency import Constants, Machine, Parameter, constants_for, machine_for
+from caudal.speed.efficiency import (
+    Constants,
+    Machine,
+    Parameter,
+    Traits,
+    constants_for,
+    machine_for,
+    traits_of,
+)
 from caudal.speed.gpus import GpuColumns
 from caudal.speed.operators import (
     cache_bytes,
@@ -112,7 +120,7 @@ class Pace:
 def pace_for(work: StepWork, gpus: GpuColumns) -> Pace:
     """Return the pace of `work` on each of `gpus`, arrays [gpus, 1]."""
     machine = machine_for(work, gpus)
-    constants = constants_for(work, gpus, speed_calibration())
+    constants = _constants(traits_of(work), gpus)
     return Pace(
         work_terms([work]),
         Machine(
@@ -123,6 +131,11 @@ def pace_for(work: StepWork, gpus: GpuColumns) -> Pace:
         ),
         {name: value[:, None] for name, value in constants.items()},
     )
+
+
+@lru_cache(maxsize=256)
+def _constants(traits: Traits, gpus: GpuColumns) -> dict[Parameter, Floats]:
+    return constants_for(traits, gpus, speed_calibration())
 
 
 def decode_step_seconds(
