@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from caudal.simulate.compiled import CompiledRun, is_compiled, run_compiled
 from caudal.simulate.outcome import Outcome
+from caudal.simulate.refusals import NothingServesError
 from caudal.simulate.setup import EngineSetup, RouterKind
 from caudal.simulate.stepwise import run_stepwise
 from caudal.traffic.requests import RequestTable
@@ -20,6 +21,7 @@ from simulator_cases import (
     setup,
     step_times,
 )
+from simulator_mixtures import mixture
 
 pytestmark = pytest.mark.skipif(not is_compiled(), reason="no C compiler built the engine")
 
@@ -159,6 +161,20 @@ def test_when_replicas_are_scaled(seed: int, gap: float, times: list[int]) -> No
     )
 
     assert_alike(case, requests(60, seed=seed, gap_ms=gap))
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=SEEDS)
+def test_with_every_feature_at_once(seed: int) -> None:
+    made, table = mixture(seed)
+    try:
+        run_stepwise(made, table)
+    except NothingServesError:
+        with pytest.raises(NothingServesError):
+            run_compiled(made, table)
+        return
+
+    assert_alike(made, table)
 
 
 @settings(max_examples=20, deadline=None)

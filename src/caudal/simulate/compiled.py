@@ -8,12 +8,12 @@ import ctypes
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+import caudal.simulate
 from caudal.simulate.outcome import GAP_BINS, SERIES_BINS, Outcome, Series
 from caudal.simulate.refusals import NothingServesError, RunTooLongError
 from caudal.simulate.setup import EngineSetup, PoolSetup
@@ -74,7 +74,7 @@ class _Totals(ctypes.Structure):
 def _library() -> ctypes.CDLL | None:
     """Return the library, None where none was built."""
     try:
-        library = ctypes.CDLL(str(files("caudal.simulate") / _LIBRARY))
+        library = ctypes.CDLL(f"{caudal.simulate.__path__[0]}/{_LIBRARY}")
     except OSError:
         return None
     library.caudal_new.restype = _PTR

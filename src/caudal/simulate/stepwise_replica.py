@@ -111,6 +111,7 @@ class ReplicaState:
             self.pause += lasted
         ledger.steps += 1
         self.busy += lasted
+        self.full = self.full and not self.chunks
         for task in self.chunks:
             task.computed += task.chunk
             ledger.prefill_tokens += task.chunk
@@ -241,17 +242,22 @@ class ReplicaState:
         self._publish(task, task.computed + chunk)
 
     def _admit(self, now: int, *, budget: int, reserved: int) -> Task | None:
-        """Start the head of the queue, or return None where it has to wait."""
+        """Start the head of the queue, or return None where it has to wait.
+
+        A head that was refused is looked at again when a request has ended or was preempted, or
+        a prompt has got further. Alone, a request whose cached beginning stands in its own way
+        does without it.
+        """
         task = self.waiting[0]
         here = task.transferred
-        hit = Hit() if here else self.blocks.look_up(self._pieces(task), target=task.target)
-        chunk = 0 if here else min(task.target - hit.tokens, budget)
-        tokens = task.prompt if here else hit.tokens + chunk
-        blocks = self.blocks.blocks_of(tokens) - hit.tokens // self.setup.block_tokens
-        extra = int(here and task.prompt % self.setup.block_tokens == 0)
         free = self.blocks.free - reserved
-        if blocks + extra + hit.pinned > free or self._reserve_refuses(task, hit, free):
+        hit = Hit() if here else self.blocks.look_up(self._pieces(task), target=task.target)
+        if not self._has_room(task, hit, budget=budget, free=free) and not self.running:
+            hit = Hit()
+        if not self._has_room(task, hit, budget=budget, free=free):
+            self.full = True
             return None
+        chunk, blocks = self._offer(task, hit, budget)
         self.waiting.popleft()
         self.running.append(task)
         if task.started < 0:
@@ -260,7 +266,7 @@ class ReplicaState:
             self.blocks.pin(piece.node)
         task.pinned = hit.nodes
         task.cached += hit.tokens
-        task.computed = tokens if here else hit.tokens
+        task.computed = task.prompt if here else hit.tokens
         if here:
             self.blocks.take(blocks)
             task.own_blocks = blocks
@@ -270,16 +276,25 @@ class ReplicaState:
             self._take_chunk(task, chunk, blocks)
         return task
 
-    def _reserve_refuses(self, task: Task, hit: Hit, free: int) -> bool:
-        """Return whether too little is left for outputs to come, as SGLang reckons them."""
+    def _offer(self, task: Task, hit: Hit, budget: int) -> tuple[int, int]:
+        """Return the tokens that would be computed of a request, and the blocks they need."""
+        chunk = 0 if task.transferred else min(task.target - hit.tokens, budget)
+        tokens = task.prompt if task.transferred else hit.tokens + chunk
+        return chunk, self.blocks.blocks_of(tokens) - hit.tokens // self.setup.block_tokens
+
+    def _has_room(self, task: Task, hit: Hit, *, budget: int, free: int) -> bool:
+        """Return whether a request gets its blocks, and enough is left for outputs to come."""
+        _, blocks = self._offer(task, hit, budget)
+        extra = int(task.transferred and task.prompt % self.setup.block_tokens == 0)
+        if blocks + extra + hit.pinned > free:
+            return False
         share = self.setup.reserve_q10
         if not share or not self.running:
-            return False
+            return True
         left = sum(other.until - other.emitted for other in self._decoding())
         later = share * (left + task.output - task.emitted) // 1024
         whole = self.blocks.blocks_of(task.target + later)
-        self.full = whole - hit.tokens // self.setup.block_tokens + hit.pinned > free
-        return self.full
+        return whole - hit.tokens // self.setup.block_tokens + hit.pinned <= free
 
     def _preempt(self, task: Task, ledger: Ledger) -> None:
         self._release(task)

@@ -35,6 +35,7 @@ static void commit(Engine *e, Replica *r, i64 steps, i64 time) {
 }
 
 static void complete_chunks(Engine *e, Replica *r, i64 time) {
+    if (r->chunk_count) r->full = 0;
     for (i32 i = 0; i < r->chunk_count; i++) {
         i32 item = r->chunks[i];
         Slot *s = &e->slot[item];
@@ -81,26 +82,41 @@ static int continue_partial(Engine *e, Replica *r, Step *step) {
     return 0;
 }
 
+typedef struct { Hit hit; i64 chunk, blocks, extra; } Offer;
+
+/* What the head of the queue would get now. */
+static Offer offer_of(const Replica *r, const Step *step, const Slot *s, Hit hit) {
+    i64 block = r->pool->block_tokens;
+    i64 whole = s->transferred ? 0 : s->target - hit.tokens;
+    i64 chunk = whole < step->budget ? whole : step->budget;
+    i64 tokens = s->transferred ? s->prompt : hit.tokens + chunk;
+    Offer offer = {hit, chunk, blocks_of(tokens, block) - hit.tokens / block,
+                   s->transferred && s->prompt % block == 0};
+    return offer;
+}
+
+static int has_room(const Replica *r, const Step *step, const Slot *s, const Offer *o) {
+    const Pool *p = r->pool;
+    i64 free_blocks = p->blocks - r->used - step->reserved;
+    if (o->blocks + o->extra + o->hit.pinned > free_blocks) return 0;
+    if (!p->reserve_q10 || r->running == 0) return 1;
+    i64 later = p->reserve_q10 * (r->left + s->output - s->emitted) / 1024;
+    i64 all = blocks_of(s->target + later, p->block_tokens) - o->hit.tokens / p->block_tokens;
+    return all + o->hit.pinned <= free_blocks;
+}
+
 /* Admit the head of the queue, or return 0 where it has to wait. */
 static int admit(Engine *e, Replica *r, Step *step, i64 time) {
     const Pool *p = r->pool;
     i32 item = r->wait_head;
     Slot *s = &e->slot[item];
-    i64 block = p->block_tokens;
-    Hit hit = look_up(e, r, s);
-    i64 whole = s->transferred ? 0 : s->target - hit.tokens;
-    i64 chunk = whole < step->budget ? whole : step->budget;
-    i64 tokens = s->transferred ? s->prompt : hit.tokens + chunk;
-    i64 blocks = blocks_of(tokens, block) - (s->transferred ? 0 : hit.tokens / block);
-    i64 extra = s->transferred && s->prompt % block == 0;
-    i64 free_blocks = p->blocks - r->used - step->reserved;
-    if (s->transferred) hit.pinned = hit.nodes = 0;
-    if (blocks + extra + hit.pinned > free_blocks) return 0;
-    if (p->reserve_q10 && r->running > 0) {
-        i64 later = p->reserve_q10 * (r->left + s->output - s->emitted) / 1024;
-        i64 all = blocks_of(s->target + later, block) - hit.tokens / block;
-        if (all + hit.pinned > free_blocks) { r->full = 1; return 0; }
-    }
+    Hit none = {0, 0, 0};
+    Offer o = offer_of(r, step, s, s->transferred ? none : look_up(e, r, s));
+    /* Alone, a request whose cached beginning stands in its own way does without it. */
+    if (!has_room(r, step, s, &o) && r->running == 0) o = offer_of(r, step, s, none);
+    if (!has_room(r, step, s, &o)) { r->full = 1; return 0; }
+    Hit hit = o.hit;
+    i64 chunk = o.chunk, blocks = o.blocks, extra = o.extra;
     unlink_slot(e, &r->wait_head, &r->wait_tail, item);
     append(e, &r->run_head, &r->run_tail, item);
     r->waiting--; r->running++;

@@ -74,7 +74,7 @@ typedef struct {
     i64 state, event, plan, start, steps; /* plan of the steps under way, and how many */
     i64 step, sequences, context, pause, step_ps; /* decode steps so far, B, S */
     i64 running, waiting, used, evictable, left; /* left: outputs still to come of decoding ones */
-    i64 full; /* the head was refused, and nothing ended since */
+    i64 full; /* the head was refused, and nothing changed since that could help it */
     i64 up_since, up_ps, busy_ps;
     i32 run_head, run_tail, wait_head, wait_tail, partial;
     i32 *heap, heap_count, *chunks, chunk_count;
