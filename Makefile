@@ -52,7 +52,7 @@ imports: $(VENV)/dev.stamp  ## rooms import only rooms above them
 
 pytest: $(VENV)/dev.stamp  ## the tests, with branch coverage of the pure rooms
 	@$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --cov --cov-report=
-	@$(BIN)/coverage report --fail-under=95 --include='src/caudal/vocabulary/*,src/caudal/facts/*,src/caudal/traffic/*,src/caudal/fit/*,src/caudal/speed/*,src/caudal/plan/*,src/caudal/offers/*'
+	@$(BIN)/coverage report --fail-under=95 --include='src/caudal/vocabulary/*,src/caudal/facts/*,src/caudal/traffic/*,src/caudal/fit/*,src/caudal/speed/*,src/caudal/simulate/*,src/caudal/plan/*,src/caudal/offers/*'
 
 bench: $(VENV)/dev.stamp  ## time whole commands against an empty Python
 	@$(BIN)/python scripts/bench.py
