@@ -29,6 +29,7 @@ from caudal.vocabulary.errors import CaudalError
 from caudal.vocabulary.units import KIB, MIB, Bytes, RequestsPerSecond
 
 UPLOAD_PATH: Final = f"{API}/models/uploads"
+UPLOAD_PAGE: Final = "/models/upload"  # the same, for a form without JavaScript
 UPLOAD_MOST_BYTES: Final = Bytes(33 * MIB)  # a GGUF header of 32 MiB, and the form around it
 BODY_MOST_BYTES: Final = Bytes(256 * KIB)  # chosen: a question has some forty short fields
 CLIENTS_REMEMBERED: Final = 10_000  # chosen: about 2 MB; the longest silent are forgotten
@@ -167,7 +168,7 @@ class Guard:
 
 
 def _most_bytes(path: str) -> Bytes:
-    return UPLOAD_MOST_BYTES if path.startswith(UPLOAD_PATH) else BODY_MOST_BYTES
+    return UPLOAD_MOST_BYTES if path.startswith((UPLOAD_PATH, UPLOAD_PAGE)) else BODY_MOST_BYTES
 
 
 def _client(scope: Scope) -> str:

@@ -68,7 +68,8 @@ class Figures:
         """Return seconds as milliseconds, without the unit."""
         if seconds is None or not isfinite(seconds):
             return UNKNOWN
-        return self.number(float(seconds) * 1e3, 1 if seconds < 0.1 else 0)
+        shown = float(seconds) * 1e3
+        return self.number(shown, 1 if shown < 100 and abs(shown - round(shown)) > 1e-9 else 0)
 
     def duration(self, seconds: Number | None) -> str:
         """Return a time with its unit: 48.2 ms, 911 ms or 1.25 s."""

@@ -4,19 +4,29 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from hashlib import blake2b
 from typing import Final
+from urllib.parse import urlencode
 
 from fastapi import FastAPI
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from caudal.documents.clock import today
+from caudal.facts.readers.upload import GGUF_MOST_BYTES, model_from_upload
 from caudal.http.app import create_app
-from caudal.http.failures import HttpFailure
+from caudal.http.failures import (
+    BodyTooLargeError,
+    HttpFailure,
+    MalformedRequestError,
+    failure_of,
+)
+from caudal.http.guard import UPLOAD_PAGE
 from caudal.http.services import services_of
 from caudal.http.settings import ServerSettings
 from caudal.http.work import Rendered
 from caudal.vocabulary.errors import CaudalError
+from caudal.web.asking import EXAMPLE
 from caudal.web.drawing import TYPES, draw, static_files
 from caudal.web.languages import chosen_language
 from caudal.web.page import THEMES, Page, Shown, failure_shown
@@ -26,6 +36,8 @@ YEAR_SECONDS: Final = 31_536_000
 MOST_PARAMETERS: Final = 100  # chosen: a question has some forty
 LANGUAGE_COOKIE: Final = "lang"
 THEME_COOKIE: Final = "theme"
+# What is asked of an uploaded model first: the traffic of the example.
+UPLOAD_QUESTION: Final = {name: EXAMPLE[name] for name in EXAMPLE if name != "model"}
 Show = Callable[[Page], Shown]
 
 
@@ -36,6 +48,7 @@ def create_site(
     app = create_app(settings, clock=clock, page_failure=_failure_page)
     for path, show in PAGES.items():
         app.router.routes.append(Route(path, _endpoint(show), methods=["GET", "HEAD"]))
+    app.router.routes.insert(0, Route(UPLOAD_PAGE, _upload, methods=["POST"]))
     app.router.routes.append(Route("/static/{digest}/{name}", _static, methods=["GET", "HEAD"]))
     return app
 
@@ -129,6 +142,31 @@ def _sent(request: Request, page: Page, drawn: Rendered) -> Response:
     if page.language_in_address and request.cookies.get(LANGUAGE_COOKIE) != page.language:
         _keep(response, LANGUAGE_COOKIE, page.language)
     return response
+
+
+async def _upload(request: Request) -> Response:
+    """Keep the model of a file that a form sends, and go to the question about it."""
+    services = services_of(request)
+    try:
+        async with request.form(max_files=1, max_fields=4) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile) or not file.filename:
+                raise MalformedRequestError("No file was sent.", remedy="Choose a file first.")
+            raw, name = await file.read(GGUF_MOST_BYTES + 1), file.filename
+            told = form.get("file_bytes")
+        size = int(told) if isinstance(told, str) and told.isascii() and told.isdigit() else None
+        if len(raw) > GGUF_MOST_BYTES:
+            raise BodyTooLargeError(
+                f"{GGUF_MOST_BYTES:,} bytes are read of a file.",
+                remedy="Send the beginning of the file: its header is what counts.",
+            )
+        model = await services.workshop.run(
+            lambda: model_from_upload(raw, file=name, read_on=services.clock(), file_bytes=size)
+        )
+    except CaudalError as error:
+        return _failure_page(request, failure_of(error, where="file"))
+    services.models.keep(model)
+    return RedirectResponse(f"/?{urlencode({'model': model.id, **UPLOAD_QUESTION})}", 303)
 
 
 async def _static(request: Request) -> Response:

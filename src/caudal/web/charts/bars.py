@@ -21,9 +21,16 @@ class Part:
 
 
 def stacked_bar(
-    parts: Sequence[Part], *, limit: float, limit_text: str, title: str, unit_text: Text
+    parts: Sequence[Part],
+    *,
+    limit: float,
+    limit_text: str,
+    title: str,
+    unit_text: Text,
+    share: float | None = None,
+    share_text: str = "",
 ) -> Markup:
-    """Return the parts on one line against a limit, marked where it ends."""
+    """Return the parts on one line against a limit, and against the share of it that is used."""
     total = sum(part.size for part in parts)
     full = max(total, limit) * 1.02
     scale = (WIDTH - 8) / full
@@ -44,11 +51,16 @@ def stacked_bar(
         '<line class="limit" x1="{x:.1f}" x2="{x:.1f}" y1="20" y2="82"/>'
         '<text class="label" x="{x:.1f}" y="14" text-anchor="{anchor}">{text}</text>'
     ).format(x=edge, anchor="end" if edge > WIDTH / 2 else "start", text=limit_text)
+    if share is not None:
+        body += Markup(
+            '<line class="limit share" x1="{x:.1f}" x2="{x:.1f}" y1="20" y2="82"/>'
+            '<text class="label" x="{x:.1f}" y="117" text-anchor="end">{text}</text>'
+        ).format(x=4 + share * scale, text=share_text)
     for value in linear_ticks(0, full, 8):
         body += Markup(
             '<text class="tick" x="{x:.1f}" y="98" text-anchor="middle">{t}</text>'
         ).format(x=4 + value * scale, t=unit_text(value))
-    return drawing(WIDTH, 106, title=title, body=body, kind="stack")
+    return drawing(WIDTH, 106 if share is None else 124, title=title, body=body, kind="stack")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +79,7 @@ def tornado_chart(swings: Sequence[Swing], *, base: float, title: str, x_text: T
     if not swings:
         return Markup("")
     ends = [base, *(swing.low for swing in swings), *(swing.high for swing in swings)]
-    x = scale_over(ends, start=230, end=WIDTH - 20)
+    x = scale_over(ends, start=230, end=WIDTH - 45)
     height = 34 * len(swings) + 44
     body = Markup("")
     for value in x.ticks(6):

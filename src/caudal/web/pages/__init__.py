@@ -8,6 +8,7 @@ from caudal.web.pages.cost import show_cost
 from caudal.web.pages.fit import show_fit
 from caudal.web.pages.gpus import show_compared, show_gpu, show_gpus
 from caudal.web.pages.home import show_home
+from caudal.web.pages.load import show_load
 from caudal.web.pages.models import show_model, show_models
 from caudal.web.pages.numbers import show_numbers
 from caudal.web.pages.offers import show_offers
@@ -27,6 +28,7 @@ PAGES: Final[Mapping[str, Callable[[Page], Shown]]] = {
     "/gpus/{gpu}": show_gpu,
     "/fit": show_fit,
     "/cost": show_cost,
+    "/load": show_load,
     "/offers": show_offers,
     "/numbers": show_numbers,
     "/workloads": show_workloads,

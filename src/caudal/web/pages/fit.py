@@ -12,6 +12,7 @@ from caudal.facts.model import ModelSpec
 from caudal.facts.models import model_catalogue
 from caudal.fit.answer import FitReport
 from caudal.fit.fit_rows import FitRow
+from caudal.fit.needs import PoolRule
 from caudal.vocabulary.errors import CaudalError, InvalidQuantityError
 from caudal.vocabulary.quantities import parse_count, parse_tokens
 from caudal.vocabulary.units import GIB, Tokens
@@ -127,13 +128,20 @@ def _chart(page: Page, row: FitRow) -> Markup:
         )
         for term in row.memory.terms
     ]
-    usable = row.memory.usable_bytes
+    usable, taken = row.memory.usable_bytes, row.memory.memory_fraction
+    shared = row.memory.pool_rule == PoolRule.OF_TOTAL.value
     return stacked_bar(
         parts,
         limit=usable / GIB,
         limit_text=page.gettext("usable: %(size)s GiB", size=figures.gib(usable)),
         title=page.gettext("Memory of the fullest GPU, in GiB"),
         unit_text=lambda value: figures.significant(value, 2),
+        share=usable * taken / GIB if shared else None,
+        share_text=page.gettext(
+            "the engine takes %(share)s: %(size)s GiB",
+            share=figures.percent(taken),
+            size=figures.gib(usable * taken),
+        ),
     )
 
 
