@@ -41,7 +41,9 @@ class Connection:
 
     async def get(self, path: str) -> tuple[int, int]:
         """Return status and body bytes of one request."""
-        first = await self._first_line(path)
+        first = b""
+        with suppress(ConnectionError):
+            first = await self._first_line(path)
         if not first:  # the server has closed a connection that was idle
             self._streams = None
             first = await self._first_line(path)

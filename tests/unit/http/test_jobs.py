@@ -9,7 +9,7 @@ from caudal.documents.jobs import JobState
 from caudal.http.app import create_app
 from caudal.http.failures import BusyError
 from caudal.http.jobs import MOST_UNFINISHED, Jobs, Progress, UnknownJobError
-from caudal.http.routes.simulate import SCENARIO
+from caudal.http.routes.simulate import AT_ONCE, SCENARIO
 from caudal.http.settings import ServerSettings
 from caudal.http.streams import Streams
 from caudal.http.work import Rendered
@@ -25,7 +25,7 @@ def client() -> Iterator[TestClient]:
         yield made
 
 
-def long_run(requests: int = 400_000) -> dict[str, object]:
+def long_run(requests: int = AT_ONCE + 1) -> dict[str, object]:
     return {**SCENARIO, "run": {"requests": requests}}
 
 
@@ -48,7 +48,7 @@ def test_a_long_run_is_a_job_whose_events_end_with_its_answer(client: TestClient
     assert events.count("event: job") >= 2
     assert '"state": "done"' in events.rsplit("event: job", 1)[1]
     assert client.get(place).json()["answer"] == f"{place}/answer"
-    assert answer.json()["runs"][0]["requests"] == 400_000
+    assert answer.json()["runs"][0]["requests"] == AT_ONCE + 1
 
 
 def test_a_job_that_is_stopped_has_no_answer(client: TestClient) -> None:
@@ -66,9 +66,15 @@ def test_a_job_that_is_stopped_has_no_answer(client: TestClient) -> None:
 
 
 def test_a_capacity_search_says_what_is_carried(client: TestClient) -> None:
-    answer = client.post("/api/v1/capacity", json=SCENARIO)
+    small = {**SCENARIO, "run": {"requests": 1000}}
 
-    assert answer.status_code == 200
+    answer = client.post("/api/v1/capacity", json=small)
+
+    assert answer.status_code in {200, 202}  # 202 where no compiler made the simulator fast
+    if answer.status_code == 202:
+        place = answer.headers["location"]
+        assert '"state": "done"' in client.get(f"{place}/events").text
+        answer = client.get(f"{place}/answer")
     assert answer.json()["best"]["rate"] > 0
     assert len(answer.json()["rows"]) > 5
 

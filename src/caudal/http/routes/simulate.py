@@ -15,12 +15,14 @@ from caudal.http.reply import Keep, respond
 from caudal.http.services import Services, services_of
 from caudal.http.settings import API
 from caudal.http.work import Rendered
+from caudal.simulate.compiled import is_compiled
 from caudal.simulate.scenario import Scenario
 from caudal.vocabulary.errors import InvalidInputError
 
 router = APIRouter(prefix=API, tags=["questions"])
 MOST_REQUESTS: Final = 2_000_000  # chosen: some seconds of one core; the command allows 10 million
 AT_ONCE: Final = 100_000  # requests; chosen: a fifth of a second
+AT_ONCE_UNCOMPILED: Final = 2_000  # without a C compiler a run takes a hundred times as long
 TRIALS: Final = 25  # runs of a search, at most about so many
 SCENARIO: Final = {
     "name": "chat",
@@ -93,7 +95,7 @@ async def _answer(
             f"the {MOST_REQUESTS:,} that a server runs for one question.",
             remedy=f"Ask for run.requests up to {MOST_REQUESTS // runs:,}, or use caudal simulate.",
         )
-    if not job and requests <= AT_ONCE:
+    if not job and requests <= (AT_ONCE if is_compiled() else AT_ONCE_UNCOMPILED):
         answer = await services.workshop.run(lambda: work(scenario, None))
         return respond(request, answer, Keep.NEVER)
     started = services.jobs.start(lambda progress: work(scenario, progress))
