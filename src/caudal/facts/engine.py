@@ -91,6 +91,10 @@ class EngineSpec:
     splits_by_layer: bool = False  # several GPUs hold consecutive layers, of any number
     notes: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        """Hash by name and range alone: specs are keys of caches that a plan asks for hundreds."""
+        return hash((self.name, self.first_version))
+
     @property
     def versions(self) -> str:
         """Return the range of versions as people read it."""

@@ -67,6 +67,10 @@ class WeightFormat:
     role_bits: Mapping[Role, float] = field(default_factory=dict, hash=False)
     is_gguf: bool = False  # a whole-file mix of llama.cpp's block types
 
+    def __hash__(self) -> int:
+        """Hash by name alone, which says all."""
+        return hash(self.name)
+
     @property
     def bytes_per_weight(self) -> float:
         """Return what one weight of a quantised matrix occupies, its scales included."""
@@ -99,6 +103,10 @@ class KvFormat:
     aliases: tuple[str, ...] = ()
     engines: frozenset[str] = frozenset()
     source: Source | None = None
+
+    def __hash__(self) -> int:
+        """Hash by name alone, which says all."""
+        return hash(self.name)
 
 
 class Support(StrEnum):

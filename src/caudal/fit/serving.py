@@ -16,6 +16,9 @@ CHUNK_BEFORE_V1: Final = Tokens(512)
 ONE_GPU: Final = Layout()
 
 
+GRAPHS_FROM = 4  # tensor-parallel GPUs from which an engine captures other graphs (SGLang)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knobs:
     """What a user sets on an engine beside formats and layout; None: the engine's default."""
@@ -74,7 +77,8 @@ class Serving:
             fraction = engine.memory_fraction_on(
                 memory_bytes, tensor=layout.tensor, pipeline=layout.pipeline, name=name
             )
-        graphs = tier.graph_sequences_from_tp4 if layout.tensor >= 4 else tier.graph_sequences
+        wide = layout.tensor >= GRAPHS_FROM
+        graphs = tier.graph_sequences_from_tp4 if wide else tier.graph_sequences
         return replace(
             self,
             memory_fraction=fraction,

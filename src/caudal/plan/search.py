@@ -13,7 +13,7 @@ from caudal.facts.precision import SupportAnswer
 from caudal.facts.support import kv_support, weight_support
 from caudal.fit.budget import CardMemory, card_memory
 from caudal.fit.needs import memory_needs
-from caudal.fit.serving import Serving
+from caudal.fit.serving import GRAPHS_FROM, Serving
 from caudal.plan.candidate import Candidate, allowed_total
 from caudal.plan.gates import Gates
 from caudal.plan.misses import illegal_miss, latency_miss, memory_miss, offer_miss, unsupported_miss
@@ -57,7 +57,7 @@ class Search:
     pairs: int = 0
     _cards: list[CardMemory] = field(init=False)
     _answers: dict[tuple[str, str, str], list[SupportAnswer]] = field(default_factory=dict)
-    _classes: dict[tuple[str, Layout], list[int]] = field(default_factory=dict)
+    _classes: dict[tuple[str, Layout | bool], list[int]] = field(default_factory=dict)
     _columns: dict[tuple[int, ...], GpuColumns] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -112,7 +112,10 @@ class Search:
         Engines choose some limits by the size of the card and the layout, not by the formats, so
         GPUs of one class make one shape.
         """
-        key = (serving.engine.name, serving.layout)
+        engine = serving.engine
+        # A static reserve looks at the whole layout; else a tier of cards and its graphs decide.
+        by_layout = engine.reserve is not None
+        key = (engine.name, serving.layout if by_layout else serving.layout.tensor >= GRAPHS_FROM)
         if key not in self._classes:
             numbers: dict[Serving, int] = {}
             self._classes[key] = [

@@ -52,7 +52,7 @@ class AttentionWork:
     prefill_flop_per_pair: float  # for each pair of a query and an earlier token
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StepWork:
     """One model under one serving configuration, per GPU of one replica.
 
