@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from caudal.fit.budget import CardMemory
 from caudal.plan.shapes import Shape
 from caudal.speed.gpus import GpuColumns
-from caudal.speed.steady import capacity_curve
+from caudal.speed.steady import capacity_on
+from caudal.speed.steps import Pace, pace_for, pace_of_pairs
 from caudal.traffic.queueing import tpot_quantile_s, wait_quantile_s
 from caudal.traffic.slo import Metric, Objective, Slo
 from caudal.traffic.workload import Mode, Workload
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 GRID_POINTS = 40  # chosen: neighbouring batches differ by 15 % up to 256 sequences
 # Coefficient of variation of prompt and answer lengths. Chosen: 1, as for exponential lengths;
@@ -31,7 +33,7 @@ LENGTH_VARIATION = 1.0
 class Curve:
     """How one shape runs on each GPU at each batch of the grid; arrays are [gpus, batches]."""
 
-    batches: Floats  # [batches]
+    batches: Floats  # [batches], or one grid for each GPU
     tpot_s: Floats  # mean
     prefill_s: Floats  # of engine time that one mean prompt takes
     prompt_s: Floats  # from the start of a mean prompt's prefill to its end, beside the batch
@@ -43,10 +45,10 @@ class Curve:
         """Return the curve of one GPU; every array is [batches]."""
         return self.where(gpu)
 
-    def where(self, chosen: int | NDArray[np.bool_]) -> "Curve":
+    def where(self, chosen: int | slice) -> "Curve":
         """Return the curve on the chosen GPUs alone."""
         return Curve(
-            batches=self.batches,
+            batches=self.batches if self.batches.ndim == 1 else self.batches[chosen],
             tpot_s=self.tpot_s[chosen],
             prefill_s=self.prefill_s[chosen],
             prompt_s=self.prompt_s[chosen],
@@ -62,20 +64,40 @@ def batch_grid(most: float) -> Floats:
 
 
 def curve_of(shape: Shape, gpus: GpuColumns, workload: Workload) -> Curve:
-    """Return how the shape runs at every batch of the grid.
+    """Return how the shape runs at every batch of the grid, [gpus, batches]."""
+    batches = batch_grid(float(shape.serving.sequences))
+    return curve_on(pace_for(shape.work, gpus), batches, workload)
+
+
+def curves_of(
+    shapes: Sequence[Shape],
+    gpus: GpuColumns,
+    workload: Workload,
+    *,
+    shape_index: Indices,
+    gpu_index: Indices,
+) -> Curve:
+    """Return how pairs of a shape and a GPU run, each on its own grid, [pairs, batches]."""
+    pace = pace_of_pairs(
+        [shape.work for shape in shapes], gpus, work_index=shape_index, gpu_index=gpu_index
+    )
+    grids = np.array([batch_grid(float(shape.serving.sequences)) for shape in shapes])
+    return curve_on(pace, grids[shape_index], workload)
+
+
+def curve_on(pace: Pace, batches: Floats, workload: Workload) -> Curve:
+    """Return how a pace runs at every batch.
 
     A prompt is prefilled in whole steps that also serve the decoding batch; several short prompts
     share one step, so the queue's utilisation counts the share that one prompt takes.
     """
-    batches = batch_grid(float(shape.serving.sequences))
-    capacity = capacity_curve(
-        shape.work,
-        gpus,
+    capacity = capacity_on(
+        pace,
         input_tokens=float(workload.input_tokens),
         output_tokens=float(workload.output_tokens),
         batches=batches,
     )
-    steps = workload.input_tokens / shape.work.chunk_tokens
+    steps = workload.input_tokens / pace.terms.chunk_tokens
     step = np.clip(
         capacity.tpot_s - batches * capacity.prefill_s / workload.output_tokens, 0.0, None
     )
@@ -127,7 +149,7 @@ def length_variation(workload: Workload) -> float:
 
 def tpot_s(curve: Curve, percentile: float, workload: Workload) -> Floats:
     """Return the TPOT percentile over requests."""
-    growth = np.gradient(curve.tpot_s, curve.batches, axis=-1)
+    growth = growth_of(curve.tpot_s, curve.batches)
     return tpot_quantile_s(
         percentile,
         tpot_s=curve.tpot_s,
@@ -138,6 +160,16 @@ def tpot_s(curve: Curve, percentile: float, workload: Workload) -> Floats:
         batch=curve.batches,
         variation=length_variation(workload),
     )
+
+
+def growth_of(values: Floats, batches: Floats) -> Floats:
+    """Return what one more sequence adds: differences of neighbours, shaped as `values`."""
+    grid = np.broadcast_to(batches, values.shape)
+    rise = np.empty_like(values)
+    rise[..., 1:-1] = (values[..., 2:] - values[..., :-2]) / (grid[..., 2:] - grid[..., :-2])
+    rise[..., 0] = (values[..., 1] - values[..., 0]) / (grid[..., 1] - grid[..., 0])
+    rise[..., -1] = (values[..., -1] - values[..., -2]) / (grid[..., -1] - grid[..., -2])
+    return rise
 
 
 def worst_ratio(curve: Curve, slo: Slo, workload: Workload) -> Floats:
@@ -187,7 +219,7 @@ class Reach:
     slo_ratio: Floats
     curve: Curve
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Reach":
+    def where(self, chosen: slice) -> "Reach":
         """Return the reach on the chosen GPUs alone."""
         return Reach(
             batch=self.batch[chosen],
@@ -202,15 +234,22 @@ def reach_of(
 ) -> Reach:
     """Return what the shape carries on each GPU whose memory holds `concurrency` sequences."""
     with np.errstate(invalid="ignore", divide="ignore"):  # NaN where no rate is published
-        curve = curve_of(shape, gpus, workload)
+        return reach_on(curve_of(shape, gpus, workload), concurrency, workload, slo)
+
+
+def reach_on(curve: Curve, concurrency: Floats, workload: Workload, slo: Slo) -> Reach:
+    """Return what each row of the curve carries where memory holds `concurrency` sequences."""
+    with np.errstate(invalid="ignore", divide="ignore"):
         ratio = worst_ratio(curve, slo, workload)
     allowed = (ratio <= 1.0) & (curve.batches <= concurrency[:, None])
     # Latency grows with the batch, so the allowed ones are the first of the grid.
     count = allowed.cumprod(axis=1).sum(axis=1)
-    last = np.clip(count - 1, 0, None)
-    rate = np.take_along_axis(curve.request_rate, last[:, None], axis=1)[:, 0]
+    last = np.clip(count - 1, 0, None)[:, None]
+    rate = np.take_along_axis(curve.request_rate, last, axis=1)[:, 0]
+    grid = np.broadcast_to(curve.batches, ratio.shape)
+    batch = np.take_along_axis(grid, last, axis=1)[:, 0]
     return Reach(
-        batch=np.where(count > 0, curve.batches[last], 0.0),
+        batch=np.where(count > 0, batch, 0.0),
         largest_rate=np.where(count > 0, rate, 0.0),
         slo_ratio=ratio.min(axis=1),
         curve=curve,

@@ -19,7 +19,7 @@ from caudal.plan.gates import Gates
 from caudal.plan.misses import illegal_miss, latency_miss, memory_miss, offer_miss, unsupported_miss
 from caudal.plan.question import Question
 from caudal.plan.report import Gate
-from caudal.plan.screen import Floats, Reach, reach_of, room_of
+from caudal.plan.screen import Floats, Reach, curves_of, reach_on, room_of
 from caudal.plan.shapes import (
     MOST_GPUS_IN_A_REPLICA,
     IllegalShape,
@@ -45,6 +45,15 @@ class GpuRow:
     usd_per_hour: float  # its lowest price, to rank misses; infinite where it has none
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A shape whose memory suffices on some GPUs that are rented out."""
+
+    shape: Shape
+    indices: list[int]  # of those GPUs
+    concurrency: Floats  # [indices] sequences of the mean length that memory holds
+
+
 @dataclass(slots=True)
 class Search:
     """One pass over all shapes: what they share, and what was found."""
@@ -58,7 +67,7 @@ class Search:
     _cards: list[CardMemory] = field(init=False)
     _answers: dict[tuple[str, str, str], list[SupportAnswer]] = field(default_factory=dict)
     _classes: dict[tuple[str, Layout | bool], list[int]] = field(default_factory=dict)
-    _columns: dict[tuple[int, ...], GpuColumns] = field(default_factory=dict)
+    _waiting: "list[_Waiting]" = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._cards = [card_memory(row.spec) for row in self.rows]
@@ -77,6 +86,7 @@ class Search:
                 longest_tokens=question.workload.longest_tokens,
             ):
                 self._consider(serving)
+            self._reach_all()
 
     def _consider(self, serving: Serving | IllegalShape) -> None:
         gpus, stored = serving.layout.gpus, serving.weight_format.name
@@ -161,24 +171,39 @@ class Search:
         self._reject_short(shape, indices, room.short_bytes, usable)
         offered = np.array([isfinite(self.rows[index].usd_per_hour) for index in indices])
         self._reject_unoffered(shape, indices, np.flatnonzero(fits & ~offered), int(fits.sum()))
-        rented = [index for index, sold in zip(indices, offered.tolist(), strict=True) if sold]
-        if (fits & offered).any():
-            self._reach(shape, rented, room.concurrency[offered], fits[offered])
+        left = fits & offered
+        kept = [index for index, keep in zip(indices, left.tolist(), strict=True) if keep]
+        if kept:
+            self._waiting.append(_Waiting(shape, kept, room.concurrency[left]))
 
-    def _reach(
-        self, shape: Shape, rented: list[int], room: Floats, fits: NDArray[np.bool_]
-    ) -> None:
-        """Keep the GPUs on which the SLO leaves a load to carry, and as many as may be rented.
-
-        All that are rented out are reckoned, fitting or not: the same few columns serve all shapes.
-        """
-        key = tuple(rented)
-        if key not in self._columns:
-            self._columns[key] = GpuColumns.of([self.rows[index].spec for index in rented])
+    def _reach_all(self) -> None:
+        """Judge all that wait by their latency, those of one weight format at once."""
         workload, slo = self.question.workload, self.question.slo
-        reach = reach_of(shape, self._columns[key], room, workload, slo).where(fits)
-        indices = [index for index, fit in zip(rented, fits.tolist(), strict=True) if fit]
-        concurrency = room[fits]
+        gpus = GpuColumns.of([row.spec for row in self.rows])
+        formats: dict[str, list[_Waiting]] = {}
+        for waiting in self._waiting:
+            formats.setdefault(waiting.shape.serving.weight_format.name, []).append(waiting)
+        self._waiting.clear()
+        for group in formats.values():
+            sizes = [len(waiting.indices) for waiting in group]
+            with np.errstate(invalid="ignore", divide="ignore"):  # NaN: no rate is published
+                curve = curves_of(
+                    [waiting.shape for waiting in group],
+                    gpus,
+                    workload,
+                    shape_index=np.repeat(np.arange(len(group)), sizes),
+                    gpu_index=np.concatenate([waiting.indices for waiting in group]),
+                )
+            concurrency = np.concatenate([waiting.concurrency for waiting in group])
+            reach = reach_on(curve, concurrency, workload, slo)
+            start = 0
+            for waiting, size in zip(group, sizes, strict=True):
+                self._judge(waiting, reach.where(slice(start, start + size)))
+                start += size
+
+    def _judge(self, waiting: "_Waiting", reach: Reach) -> None:
+        """Keep the GPUs on which the SLO leaves a load to carry, and as many as may be rented."""
+        shape, indices, concurrency = waiting.shape, waiting.indices, waiting.concurrency
         replicas = replicas_needed(self.question.workload, reach)
         size = shape.serving.layout.gpus
         totals = [

@@ -81,22 +81,6 @@ class Machine:
 Constants = Mapping[Parameter, Floats]
 
 
-def machine_for(work: StepWork, gpus: GpuColumns) -> Machine:
-    """Return the peaks that `work` can use: its own arithmetic where the GPU has it, else 16 bit.
-
-    llama.cpp multiplies 16-bit matrices with 16-bit accumulation, which GeForce cards do twice as
-    fast as the catalogue's rate.
-    """
-    plain = gpus.bf16_flop_per_s
-    if work.engine == LLAMA_CPP:
-        plain = plain * gpus.half_accumulate_gain
-    quantised = np.where(native(work, gpus), gpus.native_rate(work.arithmetic), plain)
-    return Machine(gpus.memory_bytes_per_s, plain, quantised, gpus.link_bytes_per_s)
-
-
-LLAMA_CPP: Final = "llama.cpp"
-
-
 class Traits(NamedTuple):
     """All that the constants know of a piece of work: many pieces share them."""
 
@@ -120,6 +104,22 @@ def traits_of(work: StepWork) -> Traits:
         activations_quantised=work.activations_quantised,
         family=work.family,
     )
+
+
+def machine_for(work: StepWork | Traits, gpus: GpuColumns) -> Machine:
+    """Return the peaks that `work` can use: its own arithmetic where the GPU has it, else 16 bit.
+
+    llama.cpp multiplies 16-bit matrices with 16-bit accumulation, which GeForce cards do twice as
+    fast as the catalogue's rate.
+    """
+    plain = gpus.bf16_flop_per_s
+    if work.engine == LLAMA_CPP:
+        plain = plain * gpus.half_accumulate_gain
+    quantised = np.where(native(work, gpus), gpus.native_rate(work.arithmetic), plain)
+    return Machine(gpus.memory_bytes_per_s, plain, quantised, gpus.link_bytes_per_s)
+
+
+LLAMA_CPP: Final = "llama.cpp"
 
 
 def native(work: StepWork | Traits, gpus: GpuColumns) -> NDArray[np.bool_]:

@@ -62,7 +62,24 @@ def capacity_curve(
     larger than prompts come in for stands where the largest such batch does.
     Leaves out waiting before prefill: the plan adds it for the percentile that it needs.
     """
-    pace = pace_for(work, gpus)
+    return capacity_on(
+        pace_for(work, gpus),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        batches=batches,
+        cached_tokens=cached_tokens,
+    )
+
+
+def capacity_on(
+    pace: Pace,
+    *,
+    input_tokens: float,
+    output_tokens: float,
+    batches: ArrayLike,
+    cached_tokens: float = 0.0,
+) -> CapacityCurve:
+    """Return `capacity_curve` for a pace, in the shape that it and `batches` broadcast to."""
     batch = np.atleast_1d(np.asarray(batches, dtype=np.float64))
     prompt = np.full_like(batch, input_tokens)
     output = np.full_like(batch, output_tokens)

@@ -133,6 +133,38 @@ def pace_for(work: StepWork, gpus: GpuColumns) -> Pace:
     )
 
 
+def pace_of_pairs(
+    works: Sequence[StepWork],
+    gpus: GpuColumns,
+    *,
+    work_index: NDArray[np.intp],
+    gpu_index: NDArray[np.intp],
+) -> Pace:
+    """Return the pace of many pairs of a work and a GPU at once, arrays [pairs, 1].
+
+    What a plan needs: hundreds of works on tens of GPUs each, in one pass of the formulas.
+    """
+    kinds: dict[Traits, int] = {}
+    kind_of = np.array([kinds.setdefault(traits_of(work), len(kinds)) for work in works])
+    of_pair = kind_of[work_index]
+    constants = [_constants(traits, gpus) for traits in kinds]
+    machines = [machine_for(traits, gpus) for traits in kinds]
+
+    def gathered(columns: Sequence[Floats]) -> Floats:
+        return np.asarray(np.array(columns)[of_pair, gpu_index][:, None])
+
+    return Pace(
+        work_terms(works).at(work_index),
+        Machine(
+            gathered([machine.memory_bytes_per_s for machine in machines]),
+            gathered([machine.plain_flop_per_s for machine in machines]),
+            gathered([machine.quantised_flop_per_s for machine in machines]),
+            gathered([machine.link_bytes_per_s for machine in machines]),
+        ),
+        {name: gathered([each[name] for each in constants]) for name in Parameter},
+    )
+
+
 @lru_cache(maxsize=256)
 def _constants(traits: Traits, gpus: GpuColumns) -> dict[Parameter, Floats]:
     return constants_for(traits, gpus, speed_calibration())

@@ -59,6 +59,46 @@ class WorkTerms:
     microbatches: Floats  # into which a pipeline cuts the batch
     flush_chunks: Floats
 
+    def at(self, index: NDArray[np.intp]) -> "WorkTerms":
+        """Return the terms of the works at `index`, every field [index, 1]."""
+        return WorkTerms(
+            matrices=tuple(
+                MatrixTerm(
+                    kind=term.kind,
+                    quantised=term.quantised,
+                    weight_bytes=_taken(term.weight_bytes, index),
+                    flop_per_token=_taken(term.flop_per_token, index),
+                    experts=_taken(term.experts, index),
+                    chosen=_taken(term.chosen, index),
+                    ranks=_taken(term.ranks, index),
+                )
+                for term in self.matrices
+            ),
+            attention=tuple(
+                AttentionTerm(
+                    window_tokens=_taken(term.window_tokens, index),
+                    kv_bytes_per_token=_taken(term.kv_bytes_per_token, index),
+                    decode_flop_per_token=_taken(term.decode_flop_per_token, index),
+                    prefill_flop_per_pair=_taken(term.prefill_flop_per_pair, index),
+                )
+                for term in self.attention
+            ),
+            state_bytes=_taken(self.state_bytes, index),
+            layers=_taken(self.layers, index),
+            tensor=_taken(self.tensor, index),
+            pipeline=_taken(self.pipeline, index),
+            data=_taken(self.data, index),
+            collectives=_taken(self.collectives, index),
+            collective_bytes_per_token=_taken(self.collective_bytes_per_token, index),
+            chunk_tokens=_taken(self.chunk_tokens, index),
+            microbatches=_taken(self.microbatches, index),
+            flush_chunks=_taken(self.flush_chunks, index),
+        )
+
+
+def _taken(column: Floats, index: NDArray[np.intp]) -> Floats:
+    return np.asarray(np.atleast_1d(column)[index][:, None])
+
 
 _NO_ATTENTION: Final = AttentionWork(
     window_tokens=inf,
