@@ -62,8 +62,9 @@ class Expected:
     """A GPU that people expect, where it stands or why it does not."""
 
     gpu: GpuSpec
-    row: PlanRow | None
-    gate: GateReport | None
+    row: PlanRow | None  # of the plan
+    alone: PlanRow | None  # where it serves, but was not among the GPUs asked for
+    gate: GateReport | None  # where it falls
     problem: str
 
 
@@ -227,24 +228,23 @@ def _expected(page: Page, report: PlanReport) -> list[Expected]:
         best.setdefault(row.gpu.id, row)
     found = []
     for gpu_id in names:
-        gpu = gpu_catalogue().get(gpu_id)
-        gate, problem = None, ""
-        if gpu_id in best:
-            pass
-        elif gpu_id == wanted:
-            gate, problem = _why_not(page, gpu_id)
-        found.append(Expected(gpu=gpu, row=best.get(gpu_id), gate=gate, problem=problem))
+        gpu, row = gpu_catalogue().get(gpu_id), best.get(gpu_id)
+        if row is None and gpu_id == wanted:
+            found.append(_why_not(page, gpu))
+        else:
+            found.append(Expected(gpu=gpu, row=row, alone=None, gate=None, problem=""))
     return found
 
 
-def _why_not(page: Page, gpu_id: str) -> tuple[GateReport | None, str]:
+def _why_not(page: Page, gpu: GpuSpec) -> Expected:
     """Return the gate at which one GPU falls: the same question, of this GPU alone."""
-    fields = {**question_fields(page), "gpu": gpu_id}
+    fields = {**question_fields(page), "gpu": gpu.id}
     try:
         report = answered(page, fields).report
     except CaudalError as error:
-        return None, error.problem
-    return report.binding_gate, ""
+        return Expected(gpu=gpu, row=None, alone=None, gate=None, problem=error.problem)
+    alone = next(iter(report.rows), None)
+    return Expected(gpu=gpu, row=None, alone=alone, gate=report.binding_gate, problem="")
 
 
 def _explained(page: Page, report: PlanReport) -> PlanRow | None:
