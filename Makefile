@@ -11,7 +11,7 @@ SOURCES := src tests scripts
 # Cores that pytest may use; two is what the continuous integration has.
 JOBS ?= 2
 
-.PHONY: help setup plan test check lint types imports pytest bench bench-offers bench-simulate fuzz schemathesis load docs examples accuracy calibrate hooks clean
+.PHONY: help setup plan test check lint types imports pytest browser messages bench bench-offers bench-simulate fuzz schemathesis load docs examples accuracy calibrate hooks clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -50,7 +50,10 @@ types: $(VENV)/dev.stamp  ## mypy --strict on code and tests
 imports: $(VENV)/dev.stamp  ## rooms import only rooms above them
 	@$(BIN)/lint-imports
 
-pytest: $(VENV)/dev.stamp  ## the tests, with branch coverage of the pure rooms
+browser:  ## see to it that Chromium is there, for the tests of the pages
+	@scripts/browser.sh
+
+pytest: $(VENV)/dev.stamp browser  ## the tests, with branch coverage of the pure rooms
 	@$(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --cov --cov-report=
 	@$(BIN)/coverage report --fail-under=95 --include='src/caudal/vocabulary/*,src/caudal/facts/*,src/caudal/traffic/*,src/caudal/fit/*,src/caudal/speed/*,src/caudal/simulate/*,src/caudal/plan/*,src/caudal/offers/*'
 
@@ -71,6 +74,9 @@ load: $(VENV)/dev.stamp  ## load a server: cached facts, fits, idle streams, mem
 
 bench-simulate: $(VENV)/dev.stamp  ## time the simulator from 10^4 to 10^7 requests
 	@$(BIN)/python scripts/bench_simulate.py
+
+messages: $(VENV)/dev.stamp  ## bring the pages' catalogues up to date with what they say
+	@$(BIN)/python scripts/messages.py
 
 docs: $(VENV)/dev.stamp  ## regenerate the reference pages from the code
 	@$(BIN)/python scripts/reference.py

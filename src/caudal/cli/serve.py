@@ -20,7 +20,7 @@ from caudal.vocabulary.units import RequestsPerSecond
 if TYPE_CHECKING:
     from caudal.http.settings import ServerSettings
 
-NEEDED: Final = ("fastapi", "uvicorn", "jinja2", "python_multipart")
+NEEDED: Final = ("babel", "fastapi", "uvicorn", "jinja2", "python_multipart")
 PORT: Final = 8722
 UNLIMITED: Final = "off"
 WAITING: Final = 2048  # connections that may wait; uvicorn's own number
