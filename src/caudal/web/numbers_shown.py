@@ -94,6 +94,12 @@ class Figures:
         """Return parameters in billions, without the unit."""
         return UNKNOWN if count is None else self.significant(float(count) / 1e9)
 
+    def short(self, value: Number) -> str:
+        """Return a number for an axis: millions from a hundred thousand on, as 13,000 M."""
+        if abs(value) >= 1e5:
+            return f"{self.significant(float(value) / 1e6, 2)} M"
+        return self.significant(value, 2)
+
     def range_of(self, estimate: Estimate, shown: Callable[[float], str]) -> str:
         """Return the low and the high end of an estimate."""
         return f"{shown(estimate.low)} … {shown(estimate.high)}"

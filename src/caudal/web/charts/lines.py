@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from caudal.web.charts.axes import Text, drawing, frame, scale_over
 
-WIDTH, HEIGHT = 640, 320
+WIDTH, HEIGHT = 640, 345
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 620, 36, 270
 
 
@@ -53,25 +53,30 @@ def line_chart(
     x = scale_over(across, start=_LEFT, end=_RIGHT, log=log_x)
     y = scale_over([b for _, b in places], start=_BOTTOM, end=_TOP, log=log_y, zero=not log_y)
     body = frame(x, y, x_title=x_title, y_title=y_title, x_text=x_text, y_text=y_text)
-    for rule in shown:
+    for number, rule in enumerate(shown):
         left = x(rule.at) > (_LEFT + _RIGHT) / 2
         body += Markup(
             '<line class="rule" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>'
-            '<text class="label" x="{text}" y="{top_text}" text-anchor="{anchor}">{label}</text>'
+            '<text class="label" x="{text}" y="{place}" text-anchor="{anchor}">{label}</text>'
         ).format(
             x=x(rule.at), top=_TOP, bottom=_BOTTOM, text=x(rule.at) + (-5 if left else 5),
-            top_text=_TOP + 12, anchor="end" if left else "start", label=rule.label,
+            place=_TOP + 13 + 16 * (number % 2), anchor="end" if left else "start",
+            label=rule.label,
         )  # fmt: skip
     for number, (line, points) in enumerate(kept):
         if points:
-            body += _line(number, line.name, [(x(a), y(b)) for a, b in points])
+            path = " ".join(f"{x(a)},{y(b)}" for a, b in points)
+            body += Markup('<polyline class="line line-{n}" points="{path}"/>').format(
+                n=number % 4, path=path
+            ) + _legend(number, line.name)
     return drawing(WIDTH, HEIGHT, title=title, body=body)
 
 
-def _line(number: int, name: str, points: Sequence[tuple[float, float]]) -> Markup:
-    path = " ".join(f"{a},{b}" for a, b in points)
-    end_x, end_y = points[-1]
+def _legend(number: int, name: str) -> Markup:
+    """Return a line's colour and name, two beside each other below the picture."""
+    across = _LEFT + (number % 2) * (_RIGHT - _LEFT) // 2
+    down = _BOTTOM + 48 + 18 * (number // 2)
     return Markup(
-        '<polyline class="line line-{n}" points="{path}"/>'
-        '<text class="label line-name-{n}" x="{x}" y="{y}" text-anchor="end">{name}</text>'
-    ).format(n=number % 4, path=path, x=end_x, y=max(end_y - 7 - 13 * (number % 2), 46), name=name)
+        '<rect class="legend-{n}" x="{x}" y="{y}" width="14" height="4"/>'
+        '<text class="axis" x="{text}" y="{base}">{name}</text>'
+    ).format(n=number % 4, x=across, y=down - 6, text=across + 20, base=down, name=name)

@@ -141,22 +141,24 @@ def _lines(page: Page, even: BreakEven) -> Markup:
         return text if "<" in shown else str(shown)
 
     rules = []
-    if even.value is not None:
+    drawn = even.unit.partition(" ")[0] == even.x_title.partition(" ")[0]  # the axis is its unit
+    if drawn and even.value is not None:
         rules.append(
             Rule(
                 at=even.value,
-                label=page.gettext("equal: %(at)s", at=figures.significant(even.value)),
+                label=page.gettext("equal: %(at)s", at=figures.short(even.value)),
             )
         )
-    if even.yours is not None:
+    if drawn and even.yours is not None:
         rules.append(Rule(at=even.yours, label=page.gettext("you")))
     return line_chart(
         [Line(name=said(line.name), points=line.points) for line in even.lines],
         title=said(even.name),
         x_title=said(even.x_title),
         y_title=said(even.y_title),
-        x_text=lambda value: figures.significant(value, 2),
-        y_text=lambda value: figures.significant(value, 2),
+        x_text=figures.short,
+        y_text=figures.number,
         log_x=even.log_x,
+        log_y=even.log_y,
         rules=rules,
     )

@@ -228,11 +228,11 @@ def _expected(page: Page, report: PlanReport) -> list[Expected]:
         best.setdefault(row.gpu.id, row)
     found = []
     for gpu_id in names:
-        gpu, row = gpu_catalogue().get(gpu_id), best.get(gpu_id)
-        if row is None and gpu_id == wanted:
+        gpu, first = gpu_catalogue().get(gpu_id), best.get(gpu_id)
+        if first is None and gpu_id == wanted:
             found.append(_why_not(page, gpu))
         else:
-            found.append(Expected(gpu=gpu, row=row, alone=None, gate=None, problem=""))
+            found.append(Expected(gpu=gpu, row=first, alone=None, gate=None, problem=""))
     return found
 
 

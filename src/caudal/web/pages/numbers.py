@@ -1,5 +1,6 @@
 """How the numbers are made: formulas, sources, errors, words, and the questions people ask."""
 
+from datetime import date
 from typing import Final
 
 from caudal.documents.gpu_overview import cheapest_gpu_hours, smallest_rows, stream_speeds
@@ -36,6 +37,7 @@ def show_numbers(page: Page) -> Shown:
         "numbers.html",
         {
             "calibration": calibration,
+            "fitted_on": date.fromisoformat(calibration.fitted_on),
             "accuracy": judged_figures(),
             "metrics": METRICS,
             "levels": LEVELS,
