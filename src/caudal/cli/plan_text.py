@@ -10,7 +10,14 @@ from typing import Final
 
 from caudal.cli.figures import age_text, figure, gibibytes, marks_used, ranged
 from caudal.cli.table import Column, bullets, render_table, wrap_text
-from caudal.plan.report import DerivationStep, GateReport, Latency, PlanReport, PlanRow
+from caudal.plan.report import (
+    DerivationStep,
+    GateReport,
+    Latency,
+    MeasuredPoint,
+    PlanReport,
+    PlanRow,
+)
 from caudal.plan.use import Use
 from caudal.traffic.slo import Metric
 from caudal.traffic.workload import Mode, Workload
@@ -42,6 +49,9 @@ def report_text(report: PlanReport, *, width: int) -> Iterator[tuple[str, str]]:
         yield "What to rent, cheapest first", render_table(columns, rows, width=width)
         yield "What it is expected to do", _delivery_table(report.rows, width=width)
         yield "", "\n".join(wrap_text(_legend(report), width))
+        measured = list(_measured_lines(report.rows))
+        if measured:
+            yield "Measured by others where a row runs", bullets(measured, width=width)
     warnings = list(_row_warnings(report.rows))
     if warnings:
         yield "Warnings", bullets(warnings, width=width)
@@ -220,6 +230,37 @@ def _legend(report: PlanReport) -> str:
     ).strip()
 
 
+def _measured_lines(rows: Sequence[PlanRow]) -> Iterator[str]:
+    """Yield what was measured at nearly the load of a row, beside what is predicted for it."""
+    about: dict[str, list[int]] = {}
+    for row in rows:
+        points = row.operation.measured
+        if points:
+            found = "; ".join(map(_measured_text, points))
+            first = points[0]
+            lengths = f"{first.input_tokens:,.0f} tokens in, {first.output_tokens:,.0f} out"
+            day = f", {first.measured_on}" if first.measured_on else ""
+            text = (
+                f"{found}; at {first.concurrency:g} concurrent, {lengths} "
+                f"({first.row_id}, {first.licence}{day})"
+            )
+            about.setdefault(text, []).append(row.rank)
+    for text, ranks in about.items():
+        yield f"{_rows_named(ranks)}: {text}"
+
+
+def _rows_named(ranks: Sequence[int]) -> str:
+    return f"row{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"
+
+
+def _measured_text(point: MeasuredPoint) -> str:
+    name = f"{point.metric.upper()} {point.statistic}"
+    text = f"{name} {_latency_text(point.metric, point.seconds)}"
+    if point.predicted_s is None:
+        return text
+    return f"{text}, predicted {_latency_text(point.metric, point.predicted_s.value)}"
+
+
 def _row_warnings(rows: Sequence[PlanRow]) -> Iterator[str]:
     """Yield each warning once, with the rows that it is about."""
     about: dict[str, list[int]] = {}
@@ -227,7 +268,7 @@ def _row_warnings(rows: Sequence[PlanRow]) -> Iterator[str]:
         for warning in row.warnings:
             about.setdefault(warning, []).append(row.rank)
     for warning, ranks in about.items():
-        yield f"{warning} (row{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))})"
+        yield f"{warning} ({_rows_named(ranks)})"
 
 
 def _nearest_lines(gate: GateReport, *, width: int) -> list[str]:

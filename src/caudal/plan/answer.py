@@ -111,7 +111,13 @@ def _gpu_rows(question: Question, offers: tuple[Offer, ...]) -> tuple[GpuRow, ..
 def _row(number: int, way: Verified, question: Question, today: date) -> PlanRow:
     choice = choice_of(way.hosted)
     candidate = choice.candidate
-    operation = operation_of(candidate, question.workload, question.slo, way.simulation)
+    operation = operation_of(
+        candidate,
+        question.workload,
+        question.slo,
+        way.simulation,
+        model_id=question.model.id,
+    )
     budget = memory_budget(
         question.model,
         candidate.shape.serving,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caudal.plan.candidate import Candidate
+from caudal.plan.measured import measured_points, with_measured
 from caudal.plan.report import Latency, Operation
 from caudal.plan.screen import latency_s
 from caudal.simulate.run import Simulation
@@ -45,18 +46,39 @@ def point_of(candidate: Candidate, workload: Workload) -> Point:
 
 
 def operation_of(
-    candidate: Candidate, workload: Workload, slo: Slo, simulation: Simulation | None = None
+    candidate: Candidate,
+    workload: Workload,
+    slo: Slo,
+    simulation: Simulation | None = None,
+    *,
+    model_id: str,
 ) -> Operation:
     """Return how the whole deployment runs at the load asked for.
 
     Latencies are the simulation's where there is one, else the closed forms'; either way the range
-    is that of the step times they rest on.
+    is that of the step times they rest on. Where somebody measured this point, that is told beside
+    them, and takes the place of a percentile that was measured itself.
     """
     point = point_of(candidate, workload)
     columns = GpuColumns.of([candidate.gpu])
     widths = {
         metric: _width(candidate, columns, metric) for metric in ("ttft", "tpot", "output_tok_s")
     }
+
+    def predicted(metric: Metric, percentile: float = 0.5) -> Estimate:
+        objective = Objective(metric, percentile, Seconds(0.0))
+        return Estimate.within(
+            _seconds(candidate, objective, point, workload, simulation),
+            *widths["tpot" if metric is Metric.TPOT else "ttft"],
+        )
+
+    measured = measured_points(
+        candidate,
+        workload,
+        model_id=model_id,
+        request_rate=point.request_rate,
+        predicted=predicted,
+    )
     factor, basis = widths["output_tok_s"]
     largest = candidate.largest_rate * candidate.replicas
     utilisation = candidate.curve.prefill_utilisation
@@ -66,14 +88,14 @@ def operation_of(
         request_rate=point.request_rate * candidate.replicas,
         largest_rate=Estimate.within(largest, factor, basis),
         latencies=tuple(
-            Latency(
-                metric=objective.metric,
-                percentile=objective.percentile,
-                seconds=Estimate.within(
-                    _seconds(candidate, objective, point, workload, simulation),
-                    *widths["tpot" if objective.metric is Metric.TPOT else "ttft"],
+            with_measured(
+                Latency(
+                    metric=objective.metric,
+                    percentile=objective.percentile,
+                    seconds=predicted(objective.metric, objective.percentile),
+                    at_most_s=objective.at_most_s if asked else None,
                 ),
-                at_most_s=objective.at_most_s if asked else None,
+                measured,
             )
             for objective, asked in _objectives(slo)
         ),
@@ -84,6 +106,7 @@ def operation_of(
         else Estimate.exact(point.request_rate * candidate.replicas * workload.output_tokens),
         prefill_utilisation=_at(candidate, utilisation, point.batch),
         simulated=simulation.label if simulation is not None else None,
+        measured=measured,
     )
 
 

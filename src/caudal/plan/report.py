@@ -64,6 +64,25 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredPoint:
+    """One latency that others measured where a row runs: same replica, nearly the same load."""
+
+    metric: Metric
+    statistic: str  # "p50" or "mean", as the source gives it
+    seconds: float
+    predicted_s: Estimate | None  # Caudal's own median at the load asked for; None beside a mean
+    concurrency: float  # requests under way in the replica that was measured
+    input_tokens: float  # mean, as run
+    output_tokens: float  # mean, as run
+    engine_version: str
+    measured_on: str  # YYYY, YYYY-MM or YYYY-MM-DD; empty where unknown
+    row_id: str
+    source: str
+    source_ref: str  # where in the source
+    licence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """How the deployment runs at the load asked for."""
 
@@ -75,6 +94,7 @@ class Operation:
     output_tokens_per_s: Estimate  # of the whole deployment at the load asked for
     prefill_utilisation: float  # share of a replica's time spent on prompts
     simulated: str | None = None  # what the latencies rest on; None: closed forms
+    measured: tuple[MeasuredPoint, ...] = ()  # by others, at nearly this load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
