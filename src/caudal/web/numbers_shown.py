@@ -96,7 +96,7 @@ class Figures:
 
     def short(self, value: Number) -> str:
         """Return a number for an axis: millions from a hundred thousand on, as 13,000 M."""
-        if abs(value) >= 1e5:
+        if abs(float(value)) >= 1e5:
             return f"{self.significant(float(value) / 1e6, 2)} M"
         return self.significant(value, 2)
 
