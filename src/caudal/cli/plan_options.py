@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from caudal.cli.option_groups import Option, option_group
-from caudal.cli.quantity_types import AMOUNT, BUDGET, DURATION, LENGTH
+from caudal.cli.quantity_types import AMOUNT, BUDGET, DURATION, LENGTH, SPECULATION
 from caudal.cli.use_options import RATE_OR_EXCHANGE, one_rate
 from caudal.documents.plan import MOST_ROWS, PERCENTILES, stated_objectives, stated_wishes
 from caudal.plan.question import Traffic
@@ -127,6 +127,12 @@ wish_options = option_group(
             multiple=True,
             metavar="NAME",
             help='"vllm", "vllm 0.8", "sglang"; repeatable.',
+        ),
+        "speculation": click.option(
+            "--speculative",
+            "speculation",
+            type=SPECULATION,
+            help="Speculative decoding, acceptance:draft tokens: 0.7:4.",
         ),
         "budget": click.option(
             "--budget", type=BUDGET, help="At most this many dollars a month: $5,000."

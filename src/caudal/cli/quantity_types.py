@@ -11,6 +11,7 @@ import click
 
 from caudal.cli.failures import ParameterError
 from caudal.documents.written import parse_age_days, parse_monthly_budget
+from caudal.fit.speculation import parse_speculation
 from caudal.vocabulary import quantities
 from caudal.vocabulary.errors import CaudalError
 
@@ -50,4 +51,5 @@ PRICE_PER_HOUR: Final = WrittenQuantity("price/h", quantities.parse_usd_per_hour
 PRICE: Final = WrittenQuantity("price", quantities.parse_price)
 FRACTION: Final = WrittenQuantity("share", quantities.parse_fraction)
 AGE: Final = WrittenQuantity("age", parse_age_days)
+SPECULATION: Final = WrittenQuantity("a:k", parse_speculation)
 BUDGET: Final = WrittenQuantity("$/month", parse_monthly_budget)

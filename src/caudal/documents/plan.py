@@ -13,6 +13,7 @@ from caudal.facts.engines import engine, usual_engine
 from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.model import ModelSpec
 from caudal.facts.precisions import kv_format
+from caudal.fit.speculation import Speculation
 from caudal.offers.book import OfferBook
 from caudal.offers.query import OfferQuery
 from caudal.plan.answer import plan_deployment
@@ -131,6 +132,7 @@ def stated_wishes(
     engine_names: Iterable[str] = (),
     budget: Decimal | None = None,
     top: int = 10,
+    speculation: Speculation | None = None,
 ) -> Wishes:
     """Return what was added to the question, every name resolved.
 
@@ -145,6 +147,7 @@ def stated_wishes(
         engines=tuple(engine(name) for name in engine_names),
         budget_usd_per_month=budget,
         top=top,
+        speculation=speculation,
         notes=tuple(dict.fromkeys(choice.note for choice in choices if choice.note)),
     )
 

@@ -8,6 +8,7 @@ from caudal.facts.gpu import GpuSpec
 from caudal.facts.layout import Layout
 from caudal.facts.model import ModelSpec
 from caudal.facts.precision import KvFormat, WeightFormat
+from caudal.fit.speculation import Speculation
 from caudal.vocabulary.units import Bytes, Tokens
 
 # The step of chunked prefill before vLLM 0.8, which models with encoders did not have. Source: vLLM
@@ -50,6 +51,7 @@ class Serving:
     graph_sequences: int | None = None  # the largest batch captured as a CUDA graph
     eager: bool = False  # no CUDA graphs, no compilation
     speculative: bool = False  # loads the model's own multi-token-prediction layers
+    speculation: Speculation | None = None  # what is drafted; memory of a draft model is not known
     latent_as_heads: bool | None = None  # MLA stored as full heads; None: as the engine does
     expands_latents: bool = False  # ik_llama.cpp's -mla 2 and 3: keys and values of all cells
     flash_attention: bool | None = None  # llama.cpp's -fa; None: the engine's default

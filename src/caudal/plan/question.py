@@ -9,6 +9,7 @@ from caudal.facts.engine import EngineSpec
 from caudal.facts.gpu import GpuSpec
 from caudal.facts.model import ModelSpec
 from caudal.facts.precisions import weight_format
+from caudal.fit.speculation import Speculation
 from caudal.offers.offer import Term
 from caudal.offers.query import OfferQuery
 from caudal.plan.use import Use
@@ -67,6 +68,7 @@ class Question:
     budget_usd_per_month: Decimal | None = None  # or for the days of `use`
     top: int = 10
     use: Use = field(default_factory=Use)
+    speculation: Speculation | None = None
     rates: Mapping[str, Decimal] = field(default_factory=dict)  # dollars a unit, the user's own
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -262,6 +264,7 @@ class Wishes:
     budget_usd_per_month: Decimal | None = None  # or for the days of `use`
     top: int = 10
     use: Use = field(default_factory=Use)
+    speculation: Speculation | None = None
     rates: Mapping[str, Decimal] = field(default_factory=dict)  # dollars a unit, the user's own
     notes: tuple[str, ...] = ()
 
@@ -298,6 +301,8 @@ def build_question(
         assumptions.append(terms_note)
     if not wishes.kv_precisions:
         assumptions.append("KV cache in 16 or 8 bit, whichever serves for less")
+    if wishes.speculation is not None:
+        assumptions.append(speculation_note(wishes.speculation, model))
     if workload.mode is not Mode.BATCH:
         assumptions.append("requests arrive at random (Poisson) with varied prompt lengths")
     return Question(
@@ -319,9 +324,25 @@ def build_question(
         budget_usd_per_month=wishes.budget_usd_per_month,
         top=wishes.top,
         use=use,
+        speculation=wishes.speculation,
         rates=wishes.rates,
         assumptions=tuple(assumptions),
         notes=wishes.notes,
+    )
+
+
+def speculation_note(speculation: Speculation, model: ModelSpec) -> str:
+    """Return the sentence that says what drafting is taken to cost and to bring."""
+    loaded = (
+        "the checkpoint's own prediction layers are loaded"
+        if model.mtp_parameters
+        else "memory of a draft model is not counted"
+    )
+    return (
+        f"speculative decoding: {speculation.draft_tokens} tokens drafted a step, each kept with "
+        f"{speculation.acceptance:.0%} chance after those before it, so "
+        f"{speculation.tokens_per_step:.3g} tokens a step (arXiv:2211.17192); drafting one takes "
+        f"{speculation.draft_share:.0%} of a step; {loaded}"
     )
 
 

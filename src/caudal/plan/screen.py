@@ -101,6 +101,7 @@ def curve_on(pace: Pace, batches: Floats, workload: Workload) -> Curve:
     step = np.clip(
         capacity.tpot_s - batches * capacity.prefill_s / workload.output_tokens, 0.0, None
     )
+    step = step * pace.tokens_per_step
     rate, prefill = capacity.request_rate, capacity.prefill_s
     return Curve(
         batches=batches,

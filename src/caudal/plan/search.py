@@ -84,6 +84,7 @@ class Search:
                 kv_formats=question.kv_formats or usual_kv_formats(engine),
                 counts=replica_sizes(self.rows),
                 longest_tokens=question.workload.longest_tokens,
+                speculation=question.speculation,
             ):
                 self._consider(serving)
             self._reach_all()

@@ -12,6 +12,7 @@ from caudal.facts.precisions import kv_format, weight_format
 from caudal.fit.layouts import LayoutProblem, layout_problem
 from caudal.fit.needs import MemoryNeeds
 from caudal.fit.serving import Serving
+from caudal.fit.speculation import Speculation
 from caudal.speed.work import StepWork
 from caudal.vocabulary.units import Tokens
 
@@ -103,6 +104,7 @@ def servings_of(
     kv_formats: tuple[str, ...],
     counts: frozenset[int],
     longest_tokens: Tokens,
+    speculation: Speculation | None = None,
 ) -> Iterator[Serving | IllegalShape]:
     """Yield every way to serve, legal or not, in a fixed order."""
     for name in weight_formats:
@@ -119,6 +121,8 @@ def servings_of(
                     kv_format=kv_format(kept),
                     layout=layout,
                     max_model_tokens=longest_tokens,
+                    speculative=speculation is not None,
+                    speculation=speculation,
                 )
 
 

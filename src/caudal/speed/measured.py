@@ -30,7 +30,8 @@ def nearest_measured(question: MeasuredQuestion) -> MeasuredRow | None:
     Model, GPU, engine, precision and layout are the same; lengths and concurrency lie within 15 %,
     and the row with the smallest sum of their `|ln(ratio)|` is taken, of equals the newest. A KV
     precision that the source states is the same too; most state none.
-    Leaves out rows with speculative decoding or attention data parallelism, and engine versions.
+    Leaves out speculative decoding, whose acceptance no row states, attention data parallelism, and
+    engine versions.
     """
     near = [
         (distance, row)
@@ -58,6 +59,7 @@ def is_served_alike(row: MeasuredRow, serving: Serving) -> bool:
         and ((row.expert or 1) > 1) == layout.expert
         and (row.data or 1) == 1
         and not row.speculative
+        and serving.speculation is None
     )
 
 

@@ -130,13 +130,18 @@ def decode_attention_seconds(
     constants: Constants,
     sequences: Floats,
     context: Floats,
+    *,
+    queries: int = 1,
 ) -> Floats:
-    """Return the time in which `sequences` sequences each look back over `context` tokens."""
+    """Return the time in which `sequences` sequences each look back over `context` tokens.
+
+    Caches are read once for all `queries` tokens of a sequence that are worked on together.
+    """
     read = cache_bytes(terms, sequences, context)
     worked = np.zeros_like(sequences)
     for part in terms.attention:
         reach = np.minimum(context, part.window_tokens)
-        worked = worked + sequences * reach * part.decode_flop_per_token
+        worked = worked + queries * sequences * reach * part.decode_flop_per_token
     bandwidth = machine.memory_bytes_per_s * constants[Parameter.CACHE]
     flop_per_s = machine.plain_flop_per_s * constants[Parameter.LATENT]
     return larger(*np.broadcast_arrays(read / bandwidth, worked / flop_per_s))

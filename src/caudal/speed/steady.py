@@ -146,9 +146,11 @@ def loaded_tpot(
 def largest_fed_batch(pace: Pace, prompt: Floats, output: Floats) -> Floats:
     """Return the largest decode batch that prompts come in fast enough for.
 
-    `output · M / prompt`: a sequence stays for `output` steps, each of which takes in `M` tokens.
+    `output · M / prompt`: a sequence stays for `output` steps, each of which takes in `M` tokens;
+    for fewer steps where each yields several tokens.
     """
-    return np.maximum(output * pace.terms.chunk_tokens / np.maximum(prompt, 1.0), 1.0)
+    steps = output / pace.tokens_per_step
+    return np.maximum(steps * pace.terms.chunk_tokens / np.maximum(prompt, 1.0), 1.0)
 
 
 def closed_loop(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from caudal.facts.calibration import SpeedCalibration, speed_calibration
+from caudal.fit.speculation import Speculation
 from caudal.speed.efficiency import (
     Constants,
     Machine,
@@ -51,12 +52,25 @@ class Pace:
     results [gpus, batches]; for measured rows all arrays are [rows].
     """
 
-    __slots__ = ("constants", "machine", "terms")
+    __slots__ = ("constants", "machine", "speculation", "terms")
 
-    def __init__(self, terms: WorkTerms, machine: Machine, constants: Constants) -> None:
+    def __init__(
+        self,
+        terms: WorkTerms,
+        machine: Machine,
+        constants: Constants,
+        *,
+        speculation: Speculation | None = None,
+    ) -> None:
         self.terms = terms
         self.machine = machine
         self.constants = constants
+        self.speculation = speculation
+
+    @property
+    def tokens_per_step(self) -> float:
+        """Return the tokens that a decode step yields for each sequence on average."""
+        return 1.0 if self.speculation is None else self.speculation.tokens_per_step
 
     def decode(self, batch: Floats, context: Floats) -> Floats:
         """Return the time between two tokens of `batch` sequences of `context` tokens each.
@@ -68,18 +82,39 @@ class Pace:
         return np.asarray(parts.matrices + parts.attention + parts.exchanges + parts.overhead)
 
     def decode_parts(self, batch: Floats, context: Floats) -> "DecodeParts":
-        """Return what the time of one decode step is made of.
+        """Return what the time between two tokens is made of: one decode step.
+
+        With speculation `k` tokens are drafted, each in a share of a plain step, then one step
+        checks `k + 1` tokens of every sequence; together they yield `tokens_per_step` tokens.
+        """
+        drafted = self.speculation
+        if drafted is None:
+            return self._step_parts(batch, context)
+        plain = self._step_parts(batch, context)
+        checked = self._step_parts(batch, context, queries=drafted.draft_tokens + 1)
+        drafts, tokens = drafted.draft_tokens * drafted.draft_share, drafted.tokens_per_step
+        return DecodeParts(
+            matrices=(checked.matrices + drafts * plain.matrices) / tokens,
+            attention=(checked.attention + drafts * plain.attention) / tokens,
+            exchanges=(checked.exchanges + drafts * plain.exchanges) / tokens,
+            overhead=(checked.overhead + drafts * plain.overhead) / tokens,
+        )
+
+    def _step_parts(self, batch: Floats, context: Floats, *, queries: int = 1) -> "DecodeParts":
+        """Return the parts of one step that works on `queries` tokens of each sequence.
 
         The fitted factor on the whole never takes it below the physical floor.
         """
         part = batch / self.terms.microbatches
         terms, machine, constants = self.terms, self.machine, self.constants
-        matrices = matrix_seconds(terms, machine, constants, part)
-        attention = decode_attention_seconds(terms, machine, constants, part, context)
-        exchanges = exchange_seconds(terms, machine, constants, part)
-        overhead = overhead_seconds(terms, constants, batch)
+        matrices = matrix_seconds(terms, machine, constants, part * queries)
+        attention = decode_attention_seconds(
+            terms, machine, constants, part, context, queries=queries
+        )
+        exchanges = exchange_seconds(terms, machine, constants, part * queries)
+        overhead = overhead_seconds(terms, constants, batch * queries)
         floor = (
-            matrix_floor_seconds(terms, machine, part)
+            matrix_floor_seconds(terms, machine, part * queries)
             + cache_bytes(terms, part, context) / machine.memory_bytes_per_s
         )
         total = matrices + attention + exchanges + overhead
@@ -130,6 +165,7 @@ def pace_for(work: StepWork, gpus: GpuColumns) -> Pace:
             machine.link_bytes_per_s[:, None],
         ),
         {name: value[:, None] for name, value in constants.items()},
+        speculation=work.speculation,
     )
 
 
@@ -143,7 +179,10 @@ def pace_of_pairs(
     """Return the pace of many pairs of a work and a GPU at once, arrays [pairs, 1].
 
     What a plan needs: hundreds of works on tens of GPUs each, in one pass of the formulas.
+    All works draft the same, or none does.
     """
+    speculations = {work.speculation for work in works}
+    assert len(speculations) == 1, "one pace speculates in one way"
     kinds: dict[Traits, int] = {}
     kind_of = np.array([kinds.setdefault(traits_of(work), len(kinds)) for work in works])
     of_pair = kind_of[work_index]
@@ -162,6 +201,7 @@ def pace_of_pairs(
             gathered([machine.link_bytes_per_s for machine in machines]),
         ),
         {name: gathered([each[name] for each in constants]) for name in Parameter},
+        speculation=speculations.pop(),
     )
 
 
@@ -225,7 +265,12 @@ def spread(work: StepWork, gpus: GpuColumns, metric: str) -> tuple[Floats, Seque
 
 
 def known_level(calibration: SpeedCalibration, work: StepWork, *, gpu: str, generation: str) -> str:
-    """Return the nearest level that measurements reach: "gpu", "generation" or "none"."""
+    """Return the nearest level that measurements reach: "gpu", "generation" or "none".
+
+    No row with speculation was fitted: what checking several tokens takes is a formula's word.
+    """
+    if work.speculation is not None:
+        return "none"
     if f"{work.engine}|{gpu}" in calibration.measured:
         return "gpu"
     if f"{work.engine}|{generation}" in calibration.measured:

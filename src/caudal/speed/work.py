@@ -11,6 +11,7 @@ from typing import Final
 from caudal.facts.model import ModelSpec
 from caudal.facts.precision import Arithmetic
 from caudal.fit.serving import Serving
+from caudal.fit.speculation import Speculation
 from caudal.speed.shape import (
     AttentionShape,
     MatrixKind,
@@ -81,6 +82,7 @@ class StepWork:
     chunk_tokens: int  # most tokens of one step, over all data parallel ranks
     chunked_prefill: bool
     eager: bool
+    speculation: Speculation | None = None  # None: one token a sequence and step
 
     @property
     def gpus(self) -> int:
@@ -145,6 +147,7 @@ def step_work(
         chunk_tokens=chunk * data,
         chunked_prefill=serving.engine.chunked_prefill,
         eager=serving.eager,
+        speculation=serving.speculation,
     )
 
 
