@@ -19,6 +19,7 @@ def test_ask_plan_derive_share_and_open_what_was_shared(open_page: Open, server:
     page.get_by_role("link", name="derive 1", exact=True).click()
     expect(page.locator("#derivation h2")).to_contain_text("How row 1 comes about")
     price = page.locator(".card .price a").first.inner_text()
+    assert page.locator("#ranking tbody tr").first.locator("a.q").count() == 5
     address = urlsplit(page.url)
 
     shared = open_page(f"/?{address.query}")
