@@ -18,11 +18,16 @@ from caudal.plan.search import GpuRow, Search
 from caudal.plan.use import Use
 from caudal.plan.verification import Verified, verified
 from caudal.plan.warnings import row_warnings
+from caudal.simulate.compiled import is_compiled
 from caudal.traffic.workload import Workload
 from caudal.vocabulary.estimate import Estimate
 from caudal.vocabulary.money import UsdPerMillionTokens, UsdPerMonth, cents
 
 MILLION = Decimal(1_000_000)
+NOT_SIMULATED = (
+    "latencies rest on closed forms: the simulator that checks them is built by a C compiler "
+    "when Caudal is installed, and there was none"
+)
 SIMULATED_ROWS = 10  # chosen: what a screen shows; each takes about 10 ms
 
 
@@ -184,7 +189,7 @@ def _simulation_notes(rows: tuple[PlanRow, ...]) -> tuple[str, ...]:
     """Say what the latencies rest on, where all rows were tried under simulated load."""
     tried = [row for row in rows if row.operation.simulated is not None]
     if not tried:
-        return ()
+        return () if is_compiled() or not rows else (NOT_SIMULATED,)
     which = "each row" if len(tried) == len(rows) else f"the first {len(tried)} rows"
     return (f"TTFT, TPOT and E2E of {which} are {tried[0].operation.simulated}",)
 
