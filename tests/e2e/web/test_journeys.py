@@ -60,7 +60,7 @@ def test_filters_narrow_the_ranking_to_nothing_and_back(open_page: Open) -> None
 
 
 def test_why_not_says_at_which_check_a_gpu_falls(open_page: Open) -> None:
-    page = open_page("/?model=llama-3.1-8b&amount=2%2Fs&ttft_p95=30ms&gpu=h100-sxm")
+    page = open_page("/?model=llama-3.1-8b&amount=2%2Fs&ttft_p95=120ms&gpu=h100-sxm")
 
     page.get_by_role("link", name=re.compile("Why not.*NVIDIA L4$")).click()
 
