@@ -244,7 +244,13 @@ def _why_not(page: Page, gpu: GpuSpec) -> Expected:
     except CaudalError as error:
         return Expected(gpu=gpu, row=None, alone=None, gate=None, problem=error.problem)
     alone = next(iter(report.rows), None)
-    return Expected(gpu=gpu, row=None, alone=alone, gate=report.binding_gate, problem="")
+    gate = None if alone is not None else report.binding_gate or _last_fall(report)
+    return Expected(gpu=gpu, row=None, alone=alone, gate=gate, problem="")
+
+
+def _last_fall(report: PlanReport) -> GateReport | None:
+    """Return the last gate at which something fell: what came farthest came so far."""
+    return next((gate for gate in reversed(report.gates) if gate.fell and gate.nearest), None)
 
 
 def _explained(page: Page, report: PlanReport) -> PlanRow | None:
