@@ -84,7 +84,8 @@ def _clock(values: Floats) -> NDArray[np.int64]:
 def _sizes(most: int) -> Floats:
     """Return whole numbers from 1 to `most`, each at most 4 % above the one before, or by one."""
     count = int(np.log(most) / np.log(_GROWTH)) + 2
-    return np.unique(np.rint(np.geomspace(1, most, count)))
+    rounded = np.rint(np.geomspace(1, most, count))
+    return rounded[np.diff(rounded, prepend=0.0) > 0]
 
 
 def _decode(
