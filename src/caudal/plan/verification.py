@@ -11,6 +11,7 @@ from itertools import islice
 from math import inf
 
 from caudal.facts.model import ModelSpec
+from caudal.plan.candidate import Candidate
 from caudal.plan.gates import GateCount
 from caudal.plan.misses import simulated_miss
 from caudal.plan.ranking import Hosted, Key, Ranking
@@ -76,6 +77,7 @@ def _tried(
     heapify(waiting)
     found: dict[Key, Verified] = {}
     runs: dict[tuple[int, str, int], Simulation] = {}
+    last: tuple[Candidate, Simulation] | None = None
     while waiting and len(found) < most and len(runs) < RUNS_A_ROW * most:
         _, at, hosted = heappop(waiting)
         if hosted.key in found:
@@ -96,19 +98,25 @@ def _tried(
             found[hosted.key] = Verified(hosted, runs[key])
             gate.reached += 1
             continue
+        last = candidate, runs[key]
         more = candidate.with_more()
         again = hosted.with_candidate(more) if more is not None else None
         if again is not None:
             heappush(waiting, (again.order, at, again))
             continue
-        gate.reached += 1
-        simulation = runs[key]
-        gate.reject(
-            1,
-            score=worst_ratio(simulation, slo),
-            describe=partial(simulated_miss, candidate, simulation, slo),
-        )
+        _reject(gate, candidate, runs[key], slo)
+    if last is not None and not found and waiting:  # the runs are spent, and none held
+        _reject(gate, *last, slo)
     return found
+
+
+def _reject(gate: GateCount, candidate: Candidate, simulation: Simulation, slo: Slo) -> None:
+    gate.reached += 1
+    gate.reject(
+        1,
+        score=worst_ratio(simulation, slo),
+        describe=partial(simulated_miss, candidate, simulation, slo),
+    )
 
 
 def holds(simulation: Simulation, slo: Slo) -> bool:

@@ -96,3 +96,25 @@ def test_batch_work_is_not_simulated() -> None:
     )
 
     assert {row.operation.simulated for row in report.rows} == {None}
+
+
+def test_runs_that_are_spent_without_a_row_name_a_miss() -> None:
+    asked = question(wishes=Wishes(gpus=few_gpus("h100-sxm"), precisions=("fp8",)))
+    gates = Gates()
+    search = Search(asked, gates, tuple(GpuRow(s, None, 2.0) for s in asked.gpus[0].specs))
+    search.run()
+    ranking = rank(search.found, book().select(asked.offers), gates=gates, budget_usd=None)
+
+    ways = verified(
+        ranking,
+        model=asked.model,
+        workload=asked.workload,
+        slo=Slo((Objective(Metric.TTFT, 0.95, Seconds(0.001)),)),
+        most=1,
+        simulated=1,
+        gate=gates[Gate.SIMULATION],
+    )
+
+    told = gates[Gate.SIMULATION].report()
+    assert ways == ()
+    assert told.fell == told.reached > 0
