@@ -13,8 +13,8 @@ from caudal.facts.gpus import gpu_catalogue
 from caudal.facts.layout import Layout
 from caudal.facts.model import ModelSpec
 from caudal.facts.precisions import kv_format, weight_format
-from caudal.fit.fit_rows import FitRow
 from caudal.fit.budget import Verdict
+from caudal.fit.fit_rows import FitRow
 from caudal.fit.needs import memory_needs
 from caudal.fit.rules_of_thumb import (
     BYTES_AT_4_BIT_STORED,
