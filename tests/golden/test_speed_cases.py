@@ -57,7 +57,7 @@ def test_one_stream_is_as_fast_as_was_measured(
 
 
 def test_a_larger_batch_explains_the_vendors_figure() -> None:
-    """Case speed-8b-a100-batch (NVIDIA/TensorRT-LLM#2648): 2,000 tok/s with a small batch, 5,500 with a large one."""
+    """Case speed-8b-a100-batch (NVIDIA/TensorRT-LLM#2648): 2,000 tok/s, 5,500 in a large batch."""
     small = users("llama-3-8b", "a100-80g-sxm", "fp16", count=32, lengths=128)
     large = users("llama-3-8b", "a100-80g-sxm", "fp16", count=256, lengths=128)
 
@@ -66,7 +66,7 @@ def test_a_larger_batch_explains_the_vendors_figure() -> None:
 
 
 def test_gpt_oss_on_one_a100_is_as_slow_a_token_as_was_measured() -> None:
-    """Case speed-gptoss120b-1xa100 (docs.gpustack.ai, performance lab): TPOT 94.6 ms, 4,769 tok/s in and out at defaults."""
+    """Case speed-gptoss120b-1xa100 (docs.gpustack.ai): TPOT 94.6 ms, 4,769 tok/s in and out."""
     state = users("gpt-oss-120b", "a100-80g-sxm", "mxfp4", count=256, lengths=205)
 
     assert float(state.tpot_s[0]) == pytest.approx(0.0946, rel=0.3)
@@ -74,7 +74,7 @@ def test_gpt_oss_on_one_a100_is_as_slow_a_token_as_was_measured() -> None:
 
 
 def test_a_405b_on_one_h100_has_no_speed_because_it_does_not_fit() -> None:
-    """Case speed-aic-405b-1xh100 (ai-dynamo/aiconfigurator#509): a simulator gave TPOT 460 ms for what cannot start."""
+    """Case speed-aic-405b-1xh100 (ai-dynamo/aiconfigurator#509): TPOT 460 ms was given for it."""
     answer = answer_fit_question(
         FitAsked(
             model=resolve_model("llama-3.1-405b"),
