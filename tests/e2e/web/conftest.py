@@ -52,9 +52,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             process.terminate()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Yield Chromium, as Debian ships it."""
+    """Yield Chromium, as Debian ships it.
+
+    No longer than a module lasts: Playwright keeps an event loop running in this thread, in which
+    the tests of other modules could not start their own.
+    """
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
         yield started
