@@ -34,6 +34,7 @@ from caudal.documents.offers_history import HistoryDocument
 from caudal.documents.plan import PlanDocument
 from caudal.documents.reading import UnreadableDocumentError, read_document
 from caudal.documents.simulation import CapacityDocument, SimulateDocument
+from caudal.documents.speed import SpeedDocument
 from caudal.documents.values import Json
 from caudal.vocabulary.errors import CaudalError, InvalidInputError, UnavailableError
 
@@ -191,6 +192,15 @@ class Client:
             "free": free,
         }
         return self._post(FitDocument, "/fit", asked)
+
+    def speed(
+        self, model: str | None = None, **asked: Written | Sequence[str] | None
+    ) -> SpeedDocument:
+        """Return how fast a model runs on each GPU; `error` is set where it surely fits on none.
+
+        `asked` are the parameters of `/api/v1/speed`: gpu, precision, tp, input, output, batch …
+        """
+        return self._post(SpeedDocument, "/speed", {"model": model, **asked})
 
     def plan(
         self, model: str | None = None, **asked: Written | Sequence[str] | None

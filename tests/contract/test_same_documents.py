@@ -30,6 +30,16 @@ PAIRS = (
     ("fit --params 13B --gpu a10 --eager --free 21GB", "/fit?params=13B&gpu=a10&eager=1&free=21GB"),
     ("fit llama-3.1-70b --gpu L4:1", "/fit?model=llama-3.1-70b&gpu=L4:1"),
     (
+        "speed llama-3.1-70b --gpu H100 --precision fp8 --tp 4 --input 2k --output 300",
+        "/speed?model=llama-3.1-70b&gpu=H100&precision=fp8&tp=4&input=2k&output=300",
+    ),
+    (
+        "speed qwen3-8b --gpu L4:1 --kv-precision fp8 --batch 1,8,4096",
+        "/speed?model=qwen3-8b&gpu=L4:1&kv_precision=fp8&batch=1,8,4096",
+    ),
+    ("speed --params 13B", "/speed?params=13B"),
+    ("speed llama-3.1-70b --gpu L4:1", "/speed?model=llama-3.1-70b&gpu=L4:1"),
+    (
         "plan llama-3.1-8b --input 2k --output 300 --rate 5/s --ttft-p95 1s --gpu L40S --explain 1",
         "/plan?model=llama-3.1-8b&input=2k&output=300&rate=5/s&ttft_p95=1s&gpu=L40S&explain=1",
     ),
@@ -77,6 +87,8 @@ REFUSALS = (
     ("models --family nobody", "/models?family=nobody"),
     ("fit llama-3.1-8b --context 999999999", "/fit?model=llama-3.1-8b&context=999999999"),
     ("fit llama-3.1-8b --gpu H100:2 --tp 4", "/fit?model=llama-3.1-8b&gpu=H100:2&tp=4"),
+    ("speed llama-3.1-8b --gpu H100:2 --tp 4", "/speed?model=llama-3.1-8b&gpu=H100:2&tp=4"),
+    ("speed llama-3.1-8b --batch 0", "/speed?model=llama-3.1-8b&batch=0"),
     ("plan llama-3.1-8b", "/plan?model=llama-3.1-8b"),
     (
         "plan --params 8B --rate 1/s --gpu L4 --explain 99",

@@ -95,6 +95,9 @@ ANSWERS = [
     ("fit", f"fit {FIT}"),
     ("fit", "fit deepseek-v3 --gpu h200:8 --explain"),
     ("fit", "fit --params 13B"),
+    ("speed", "speed llama-3.1-70b --gpu H100 --precision fp8 --tp 4 --input 2k --output 300"),
+    ("speed", "speed deepseek-v3 --gpu h200:8 --batch 1,64,4096"),
+    ("speed", "speed --params 13B"),
     ("gpus-list", "gpus --fp8 --min-memory 80GB --sort bandwidth"),
     ("gpus-show", "gpus show h100"),
     ("gpus-compare", "gpus compare l40s rtx4090 a100-80gb"),
@@ -166,7 +169,9 @@ def test_two_runs_of_one_question_are_equal(tmp_path: Path) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("command", ["", "plan", "fit", "gpus", "gpus list", "models", "offers"])
+@pytest.mark.parametrize(
+    "command", ["", "plan", "fit", "speed", "gpus", "gpus list", "models", "offers"]
+)
 def test_help_teaches_by_example(command: str, tmp_path: Path) -> None:
     done = caudal([*command.split(), "--help"], tmp_path)
 

@@ -73,6 +73,7 @@ REFUSED = [
     (INVALID, "invalid-quantity", f"{LLAMA} --budget 0", "--budget"),
     (INVALID, "invalid-quantity", "gpus --min-memory 5s", "--min-memory"),
     (INVALID, "invalid-quantity", "fit llama-3.1-8b --gpu H100:0", "H100"),
+    (INVALID, "invalid-quantity", "speed llama-3.1-8b --batch 1,many", "many"),
     (INVALID, "invalid-quantity", "fit llama-3.1-8b --context 100M", "context"),
     (INVALID, "invalid-layout", "fit llama-3.1-8b --gpu H100 --tp 3", "32"),
     (INVALID, "invalid-usage", f"{LLAMA} --precison fp8", "--precision"),

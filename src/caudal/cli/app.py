@@ -40,6 +40,9 @@ COMMANDS: Final = {
     "fit": CommandEntry(
         "caudal.cli.fit", "fit_command", "Say whether MODEL fits on a GPU, term by term."
     ),
+    "speed": CommandEntry(
+        "caudal.cli.speed", "speed_command", "Predict how fast MODEL runs on a GPU, batch by batch."
+    ),
     "simulate": CommandEntry(
         "caudal.cli.simulate",
         "simulate_command",

@@ -13,12 +13,14 @@ from caudal.documents.offers import OfferDocument
 from caudal.documents.offers_history import HistoryDocument
 from caudal.documents.plan import PlanDocument
 from caudal.documents.simulation import CapacityDocument, SimulateDocument
+from caudal.documents.speed import SpeedDocument
 
 PAYLOADS: dict[str, type] = {
     "plan": PlanDocument,
     "budget": BudgetDocument,
     "fit": FitDocument,
     "fit log": FitLogDocument,
+    "speed": SpeedDocument,
     "simulate": SimulateDocument,
     "capacity": CapacityDocument,
     "gpus list": GpuDocument,

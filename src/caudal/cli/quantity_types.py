@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from caudal.cli.failures import ParameterError
-from caudal.documents.written import parse_age_days, parse_monthly_budget
+from caudal.documents.written import parse_age_days, parse_batches, parse_monthly_budget
 from caudal.fit.speculation import parse_speculation
 from caudal.vocabulary import quantities
 from caudal.vocabulary.errors import CaudalError
@@ -52,4 +52,5 @@ PRICE: Final = WrittenQuantity("price", quantities.parse_price)
 FRACTION: Final = WrittenQuantity("share", quantities.parse_fraction)
 AGE: Final = WrittenQuantity("age", parse_age_days)
 SPECULATION: Final = WrittenQuantity("a:k", parse_speculation)
+BATCHES: Final = WrittenQuantity("n,n", parse_batches)
 BUDGET: Final = WrittenQuantity("$/month", parse_monthly_budget)

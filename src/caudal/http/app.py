@@ -40,6 +40,7 @@ from caudal.http.routes import (
     offers,
     plan,
     simulate,
+    speed,
     uploads,
 )
 from caudal.http.services import Services
@@ -47,7 +48,11 @@ from caudal.http.settings import API, ServerSettings
 from caudal.http.validation import failure_of_validation
 from caudal.vocabulary.errors import CaudalError, nearest_names
 
-ROUTES: Final = (gpus, uploads, models, offers, fit, plan, budget, figures, simulate, jobs, health)
+ROUTES: Final = (
+    *(gpus, uploads, models, offers),
+    *(fit, speed, plan, budget, figures),
+    *(simulate, jobs, health),
+)
 
 
 def create_app(

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from pydantic_core import PydanticCustomError
 
 from caudal.documents.use import parse_number
-from caudal.documents.written import parse_age_days, parse_monthly_budget
+from caudal.documents.written import parse_age_days, parse_batches, parse_monthly_budget
 from caudal.vocabulary import quantities
 from caudal.vocabulary.errors import CaudalError
 from caudal.vocabulary.money import UsdPerHour
@@ -37,10 +37,15 @@ def told_by(error: CaudalError) -> PydanticCustomError:
     )
 
 
-def _reader(parse: Callable[[str], Parsed], unit: str) -> BeforeValidator:
-    """Return a validator over one of the vocabulary's parsers; a bare number is in `unit`."""
+def _reader(parse: Callable[[str], Parsed], unit: str, *, listed: bool = False) -> BeforeValidator:
+    """Return a validator over one of the vocabulary's parsers; a bare number is in `unit`.
+
+    `listed`: the value is a tuple, which a query hands over as the list of its one text.
+    """
 
     def read(value: object) -> object:
+        if listed and isinstance(value, list) and len(value) == 1:
+            return read(value[0])
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return value
         text = value if isinstance(value, str) else f"{Decimal(str(value)):f}{unit}"
@@ -89,7 +94,14 @@ Budget = Annotated[
 ]
 Share = Annotated[float, _reader(quantities.parse_fraction, ""), _schema("A share.", "30%", 0.3)]
 Count = Annotated[
-    tuple[int, ...], _reader(quantities.parse_gpu_counts, ""), _schema("Numbers of GPUs.", "1..8")
+    tuple[int, ...],
+    _reader(quantities.parse_gpu_counts, "", listed=True),
+    _schema("Numbers of GPUs.", "1..8"),
+]
+Batches = Annotated[
+    tuple[int, ...],
+    _reader(parse_batches, "", listed=True),
+    _schema("Sequences at once.", "1,8,32", 8),
 ]
 Number = Annotated[Decimal, _reader(parse_number, ""), _schema("A number.", "7.5", 7)]
 AgeDays = Annotated[int, _reader(parse_age_days, ""), _schema("An age.", "90d", "6months", 30)]

@@ -11,6 +11,7 @@ from caudal.documents.models import ModelDocument, ModelListDocument, list_model
 from caudal.documents.offers import OfferDocument, find_offers
 from caudal.documents.plan import PlanAsked, PlanDocument, answer_plan
 from caudal.documents.reading import UnreadableDocumentError, read_document
+from caudal.documents.speed import SpeedAsked, SpeedDocument, answer_speed_question
 from caudal.documents.values import document
 from caudal.facts.models import resolve_model
 from caudal.offers.bundled import bundled_offers
@@ -51,6 +52,12 @@ def fit() -> FitDocument:
     ).document
 
 
+def speed() -> SpeedDocument:
+    return answer_speed_question(
+        SpeedAsked(model=resolve_model("deepseek-v3"), gpus=("H200",))
+    ).document
+
+
 def plan() -> PlanDocument:
     asked = PlanAsked(
         model=resolve_model("llama-3.1-8b"),
@@ -70,6 +77,7 @@ def plan() -> PlanDocument:
         (ModelDocument, lambda: ModelDocument.of(resolve_model("qwen3-next-80b-a3b"))),
         (OfferDocument, offers),
         (FitDocument, fit),
+        (SpeedDocument, speed),
         (PlanDocument, plan),
     ],
 )
