@@ -82,11 +82,11 @@ COMMANDS: Final = {
 class LazyGroup(TaughtGroup):
     """A group that knows its subcommands by a table and imports one only to run it."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names in the order of the help page."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Import the module of one command and return it."""
         entry = COMMANDS.get(cmd_name)
         if entry is None:
@@ -104,7 +104,7 @@ class LazyGroup(TaughtGroup):
         ]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write names and summaries from the table, without importing a command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
@@ -150,7 +150,7 @@ def run(arguments: Sequence[str], *, root: click.Command | None = None) -> int:
         return READER_GONE
     except (CaudalError, click.ClickException, OSError) as error:
         return _fail(failure_of(error), arguments)
-    except Exception as error:
+    except Exception as error:  # the last door: what gets here is a mistake of ours
         if os.environ.get("CAUDAL_TRACEBACK"):
             raise
         return _fail(failure_of(InternalError(error)), arguments)

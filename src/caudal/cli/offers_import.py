@@ -113,8 +113,8 @@ def import_command(
 ) -> None:
     """Import offers from FILE… into your database."""
     from caudal.offers.importing import import_files  # noqa: PLC0415 - loads SQLAlchemy
-    from caudal.offers.known import import_facts, with_own_names  # noqa: PLC0415
-    from caudal.offers.sources.list_formats import Wanted  # noqa: PLC0415
+    from caudal.offers.known import import_facts, with_own_names  # noqa: PLC0415 - likewise
+    from caudal.offers.sources.list_formats import Wanted  # noqa: PLC0415 - likewise
 
     location = database_location(database)
     worst: CaudalError | None = None

@@ -151,9 +151,9 @@ def refresh_command(
     as_json: bool,
 ) -> None:
     """Ask live sources for their offers, all at once; who fails keeps the old ones."""
-    from caudal.offers.known import import_facts  # noqa: PLC0415
+    from caudal.offers.known import import_facts  # noqa: PLC0415 - likewise
     from caudal.offers.refreshing import RefreshReport, refresh  # noqa: PLC0415 - SQLAlchemy
-    from caudal.offers.sources.live import LIVE_SOURCES  # noqa: PLC0415
+    from caudal.offers.sources.live import LIVE_SOURCES  # noqa: PLC0415 - likewise
 
     for name in names:
         if name not in LIVE_SOURCES:
@@ -216,7 +216,7 @@ def _progress(source: str, recorded: object, error: CaudalError | None) -> str:
 
 def _set_limits(text: str, *, database: str | None) -> None:
     from caudal.offers.recording import set_limits  # noqa: PLC0415 - loads SQLAlchemy
-    from caudal.store.sessions import writing  # noqa: PLC0415
+    from caudal.store.sessions import writing  # noqa: PLC0415 - likewise
 
     name, _, days = text.partition("=")
     fresh, colon, stale = days.partition(":")
@@ -237,7 +237,7 @@ def _set_limits(text: str, *, database: str | None) -> None:
 
 
 def _live() -> tuple[LiveSourceState, ...]:
-    from caudal.offers.sources.live import LIVE_SOURCES  # noqa: PLC0415
+    from caudal.offers.sources.live import LIVE_SOURCES  # noqa: PLC0415 - likewise
 
     return tuple(
         LiveSourceState(
@@ -248,7 +248,7 @@ def _live() -> tuple[LiveSourceState, ...]:
 
 
 def _stored_set_aside(database: str | None) -> tuple[SetAside, ...]:
-    from caudal.offers.stored import stored_set_aside  # noqa: PLC0415
+    from caudal.offers.stored import stored_set_aside  # noqa: PLC0415 - likewise
 
     location = database_location(database)
     return stored_set_aside(location) if location.may_hold_offers else ()

@@ -16,6 +16,7 @@ from caudal.plan.break_even import (
     term_against_hourly,
     zero_against_always_on,
 )
+from caudal.plan.budget import DailyDemand, daily_budget
 from caudal.plan.budget_answer import plan_budget
 from caudal.plan.budget_report import BudgetReport, BudgetWishes
 from caudal.plan.comparisons import busy_hours_per_day
@@ -31,7 +32,7 @@ from caudal.vocabulary.errors import (
     InvalidInputError,
     InvalidQuantityError,
 )
-from caudal.vocabulary.units import Seconds, Tokens
+from caudal.vocabulary.units import Seconds, Tokens, TokensPerSecond
 from offer_cases import PLAIN
 from plan_cases import TODAY, answer, book, few_gpus, question
 
@@ -60,6 +61,32 @@ def test_the_budget_is_about_the_plans_first_row() -> None:
 
     assert usual().row.gpu == row.gpu
     assert float(row.price.usd_per_month) == pytest.approx(usual().bill.usd, abs=0.01)
+
+
+def test_the_gpu_hours_are_those_of_the_five_step_method() -> None:
+    """The method that the golden figures of the guide run is the one that a budget follows."""
+    bill = usual().bill
+    day, workload = bill.day, bill.position.workload
+    requests_per_s = day.requests_per_gpu_hour / 3600  # of one GPU, prompts and answers in turn
+    answering = 1 - day.prefill_share
+
+    by_steps = daily_budget(
+        DailyDemand(
+            requests_per_day=day.requests,
+            input_tokens=workload.input_tokens,
+            output_tokens=workload.output_tokens,
+            input_tokens_per_s=TokensPerSecond(
+                requests_per_s * workload.input_tokens / day.prefill_share
+            ),
+            output_tokens_per_s=TokensPerSecond(
+                requests_per_s * workload.output_tokens / answering
+            ),
+            price_usd_per_gpu_hour=bill.position.offer.price_usd_per_gpu_hour,
+        )
+    )
+
+    assert by_steps.gpu_hours_per_day == pytest.approx(day.gpu_hours_worked)
+    assert by_steps.tokens_per_day == pytest.approx(day.input_tokens + day.output_tokens)
 
 
 def test_every_bar_holds_the_bill_as_asked() -> None:
